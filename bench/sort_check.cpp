@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sort_check.h"
 
+#include "elements/stored_float.h"
 #include "runtime/parallel.h"
 
 #include <algorithm>
@@ -23,22 +24,20 @@ std::uint64_t mixed(std::uint64_t z) {
 
 template <class T>
 auto bits_of(T value) {
-  if constexpr (std::is_same_v<T, Half>) return value.bits;
+  if constexpr (is_stored<T>) return value.bits;
   else if constexpr (std::is_same_v<T, float>) return std::bit_cast<std::uint32_t>(value);
   else if constexpr (std::is_same_v<T, double>) return std::bit_cast<std::uint64_t>(value);
   else return static_cast<std::make_unsigned_t<T>>(value);
 }
 
 template <class T>
-constexpr bool floating = std::is_same_v<T, Half> || std::is_floating_point_v<T>;
+constexpr bool floating = is_float(dtype_of<T>);
 
 // Of floats the magnitude: all but the sign; and from where on it is a NaN.
 template <class T>
 constexpr std::uint64_t magnitude_mask = ~std::uint64_t{0} >> (65 - 8 * sizeof(T));
 template <class T>
-constexpr std::uint64_t infinity = sizeof(T) == 2   ? 0x7c00U
-                                   : sizeof(T) == 4 ? 0x7f800000U
-                                                    : std::uint64_t{0x7ff} << 52;
+constexpr std::uint64_t infinity = infinity_bits<T>;
 
 // The order of sort.h: a number that rises as the keys do, the same for keys that are equal.
 template <class T>

@@ -206,8 +206,10 @@ std::vector<std::string> dtype_words() {
 // The widest first: it is the usual one.
 std::vector<std::string> float_words() {
   std::vector<std::string> words;
-  for (const DtypeNames& each : dtype_names) {
-    if (is_float(each.dtype)) words.emplace(words.begin(), each.name);
+  for (const std::size_t bytes : {8, 4, 2}) {
+    for (const DtypeNames& each : dtype_names) {
+      if (is_float(each.dtype) && size_of(each.dtype) == bytes) words.emplace_back(each.name);
+    }
   }
   return words;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States that claim more than data can have: counts never wrap, and no sum grows beyond its room, however often states
 // are merged.
+#include "elements/stored_float.h"
 #include "expect_error.h"
 
 #include <gtest/gtest.h>
@@ -45,13 +46,14 @@ StateBytes with_number(StateBytes bytes, std::size_t place, std::uint64_t number
 
 template <class T>
 class StateLimitsOf : public testing::Test {};
-using LimitTypes = testing::Types<std::uint8_t, std::int8_t, std::int32_t, std::uint64_t, Half, float, double>;
+using LimitTypes =
+    testing::Types<std::uint8_t, std::int8_t, std::int32_t, std::uint64_t, Half, Bfloat16, float, double>;
 TYPED_TEST_SUITE(StateLimitsOf, LimitTypes);
 
 // Three elements, as far from zero as there are.
 template <class T>
 std::vector<T> greatest() {
-  if constexpr (std::is_same_v<T, Half>) return std::vector<Half>(3, Half{0xfbff});
+  if constexpr (is_stored<T>) return std::vector<T>(3, T{static_cast<std::uint16_t>(0x8000 | (infinity_bits<T> - 1))});
   else
     return std::vector<T>(3, is_signed(dtype_of<T>) ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
 }

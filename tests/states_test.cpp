@@ -75,7 +75,7 @@ TEST(States, Bins) {
 
 template <class T>
 class StatesOf : public testing::Test {};
-using StateTypes = testing::Types<std::uint8_t, std::int32_t, std::uint64_t, Half, float, double>;
+using StateTypes = testing::Types<std::uint8_t, std::int32_t, std::uint64_t, Half, Bfloat16, float, double>;
 TYPED_TEST_SUITE(StatesOf, StateTypes);
 
 TYPED_TEST(StatesOf, Histograms) {

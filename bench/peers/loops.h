@@ -2,6 +2,7 @@
 // peer_loops: what a programmer has at hand on a CPU.
 #pragma once
 
+#include "elements/stored_float.h"
 #include "peer.h"
 
 #include <span>
@@ -22,12 +23,12 @@ std::span<const T> elements(const ArrayView& view) {
   return {static_cast<const T*>(view.data), view.count};
 }
 
-// Calls f(T{}) with the type of the elements. The standard library has no f16.
+// Calls f(T{}) with the type of the elements. The standard library has no f16 and no bf16.
 template <class F>
 auto with_type(Dtype dtype, const F& f) -> decltype(f(0.0F)) {
   return dispatch(dtype, [&](auto tag) -> decltype(f(0.0F)) {
     using T = typename decltype(tag)::type;
-    if constexpr (std::is_same_v<T, Half>) throw std::runtime_error("no f16");
+    if constexpr (is_stored<T>) throw std::runtime_error("no stored floats");
     else return f(T{});
   });
 }

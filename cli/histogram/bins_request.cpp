@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
+#include "elements/dtypes.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
@@ -238,7 +239,7 @@ Dtype BinsFinder::edge_dtype(bool joint) const {
   // Even bins of floats below f64 are numbers of the data's dtype; in joint histograms only those over its own range.
   const bool narrow = is_float(dtype_) && dtype_ != Dtype::f64;
   const bool own = narrow && bins_->kind() == Bins::Kind::even && !(joint && request_.range);
-  return own ? dtype_ : Dtype::f64;
+  return own ? arithmetic_dtype(dtype_) : Dtype::f64;
 }
 
 BinsFinders::BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,

@@ -29,8 +29,8 @@ namespace masu::cli {
 namespace {
 
 // Checks take turns with these pairs, as each check compiles programs for each dtype.
-constexpr std::array<std::array<Dtype, 2>, 3> dtypes = {
-    {{Dtype::u8, Dtype::f32}, {Dtype::i32, Dtype::f16}, {Dtype::u64, Dtype::f64}}};
+constexpr std::array<std::array<Dtype, 2>, 4> dtypes = {
+    {{Dtype::u8, Dtype::f32}, {Dtype::i32, Dtype::f16}, {Dtype::u64, Dtype::f64}, {Dtype::i16, Dtype::bf16}}};
 constexpr std::array distributions = {"uniform", "few", "sorted", "constant", "reversed"};
 
 struct Shape {
@@ -114,7 +114,7 @@ constexpr std::array<Check, 26> checks = {{
     {"histogram, even bins", "histogram {input} --bins 100 --range -10:90 --rows {rows}"},
     {"histogram, edges", "histogram {input} --edges -3,0,0.5,1,1,7,30,30.25,100 --rows {rows} --right-open"},
     {"histogram, equal ratios", "histogram {input} --bins 30 --range 0.5:100 --log --outside clamp"},
-    {"histogram, integers", "histogram {input} --integers 256", 0, "f16 f32 f64"},
+    {"histogram, integers", "histogram {input} --integers 256", 0, "f16 bf16 f32 f64"},
     {"histogram, many bins", "histogram {input} --bins 200000 --range -100:100", 0, "f16"},
     {"histogram, bins by a rule", "histogram {input} --bins doane", 1},
     {"histogram, joint", "histogram {input} {second} --joint --bins 30 --range -10:90"},

@@ -65,7 +65,8 @@ class Chance {
         const std::uint64_t bits = random_();
         T one = from_bits<T>(bits % 5 << (8 * sizeof(T) - 3));
         if (kind == 0 || (kind == 1 && bits % 16 == 0)) one = from_bits<T>(random_());
-        else if constexpr (std::is_same_v<T, Half>) one = Half{static_cast<std::uint16_t>(0x3c00 + bits % 0x800)};
+        else if constexpr (is_float(dtype_of<T>) && sizeof(T) == 2)
+          one = T{static_cast<std::uint16_t>(0x3c00 + bits % 0x800)};
         else if (kind != 2) one = static_cast<T>(bits % (kind == 3 ? 7 : 120));
         std::memcpy(x.bytes.data() + i * sizeof(T), &one, sizeof(T));
       }

@@ -78,8 +78,8 @@ std::vector<std::vector<T>> all_data(std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     bits[i] = from_bits<T>(random());
     few[i] = from_bits<T>((random() % 5) << (8 * sizeof(T) - 3));
-    if constexpr (std::is_same_v<T, Half>) {
-      small[i] = Half{static_cast<std::uint16_t>(0x3c00 + random() % 0x400)};
+    if constexpr (is_float(dtype_of<T>) && sizeof(T) == 2) {
+      small[i] = T{static_cast<std::uint16_t>(0x3c00 + random() % 0x400)};
     } else {
       small[i] = static_cast<T>(random() % 100);
     }
@@ -87,7 +87,7 @@ std::vector<std::vector<T>> all_data(std::size_t n) {
   }
   std::vector<T> up = small;
   std::sort(up.begin(), up.end(), [](T a, T b) {
-    if constexpr (std::is_same_v<T, Half>) return a.bits < b.bits;
+    if constexpr (is_float(dtype_of<T>) && sizeof(T) == 2) return a.bits < b.bits;
     else return a < b;
   });
   const std::vector<T> down(up.rbegin(), up.rend());

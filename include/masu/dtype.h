@@ -22,8 +22,15 @@ struct Half {
   friend bool operator==(Half, Half) = default;
 };
 
-/// The element types of masu, by the table dtypes.def: u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64. `bool` data
-/// is read as u8; f16 is a storage type (IEEE binary16). Their numbers stand in saved states and have no other meaning.
+/// bfloat16 as stored: the upper half of a binary32. masu reads and writes it; it does no arithmetic in it.
+struct Bfloat16 {
+  std::uint16_t bits;
+  friend bool operator==(Bfloat16, Bfloat16) = default;
+};
+
+/// The element types of masu, by the table dtypes.def: u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, bf16.
+/// `bool` data is read as u8; f16 (IEEE binary16) and bf16 are storage types. Their numbers stand in saved states and
+/// have no other meaning.
 enum class Dtype : std::uint8_t {
 #define MASU_DTYPE(name, ...) name,
 #include <masu/dtypes.def>
@@ -142,7 +149,7 @@ struct ArrayView {
     using T = std::ranges::range_value_t<R>;
     static_assert(Element<T>,
                   "masu: element types are bool, u8 i8 u16 i16 u32 i32 u64 i64 (the integers of C++), masu::Half, "
-                  "float and double");
+                  "masu::Bfloat16, float and double");
     if constexpr (Element<T>) {
       dtype = dtype_of<T>;
       data = std::ranges::data(range);

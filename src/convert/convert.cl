@@ -55,7 +55,12 @@ inline CONVERT_TARGET converted(const MASU_BITS source, uint *bad) { return sour
 #define CONVERT_TARGET_BIAS (CONVERT_TARGET_EXPONENTS >> 1)
 #define CONVERT_TARGET_INFINITY ((CONVERT_TARGET)CONVERT_TARGET_EXPONENTS << MASU_TARGET_FRACTION)
 
-#if defined(MASU_CUDA) || defined(__NV_CL_C_VERSION)
+#define CONVERT_TARGET_EXPONENT_BITS (MASU_TARGET_BITS - 1 - MASU_TARGET_FRACTION)
+// The instructions of all architectures know no bf16, whose exponent is that of f32.
+#define CONVERT_ANY_BF16                                                          \
+  ((MASU_TARGET_BITS == 16 && CONVERT_TARGET_EXPONENT_BITS == 8) ||               \
+   (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 16 && MASU_EXPONENT_BITS == 8))
+#if (defined(MASU_CUDA) || defined(__NV_CL_C_VERSION)) && !CONVERT_ANY_BF16
 #define CONVERT_NATIVE 1
 #else
 #define CONVERT_NATIVE 0
@@ -96,6 +101,15 @@ inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const
 #else
 inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const MASU_BITS magnitude) {
   const CONVERT_TARGET sign = negative ? CONVERT_TARGET_SIGN : 0;
+#if MASU_ELEMENT_CLASS == 2 && MASU_EXPONENT_BITS == CONVERT_TARGET_EXPONENT_BITS
+  // Only the fractions differ, those of subnormal numbers too.
+#if MASU_TARGET_FRACTION >= MASU_FRACTION
+  return (CONVERT_TARGET)magnitude << (MASU_TARGET_FRACTION - MASU_FRACTION) | sign;
+#else
+  ulong bits = magnitude >> (MASU_FRACTION - MASU_TARGET_FRACTION);
+  const ulong rest = (ulong)magnitude << (64 - MASU_FRACTION + MASU_TARGET_FRACTION);
+#endif
+#else
   if (magnitude == 0) return sign;
   // The magnitude is significand / 2^63 * 2^exponent; the first bit of the significand is set.
   ulong significand = magnitude;
@@ -118,6 +132,8 @@ inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const
   bits += gone < 64 ? significand >> gone : 0;
   // The rest, as a part of 2^64; where it is less than half of the last place, that is all that counts.
   const ulong rest = gone == 64 ? significand : gone < 64 ? significand << (64 - gone) : 1;
+#endif
+#if MASU_ELEMENT_CLASS != 2 || MASU_EXPONENT_BITS != CONVERT_TARGET_EXPONENT_BITS || MASU_TARGET_FRACTION < MASU_FRACTION
   const ulong half_place = (ulong)1 << 63;
 #if MASU_ROUNDING == 0
   bits += rest > half_place || (rest == half_place && (bits & 1) != 0);
@@ -127,6 +143,7 @@ inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const
   bits += negative && rest != 0;
 #endif
   return (CONVERT_TARGET)bits | sign;
+#endif
 }
 #endif
 

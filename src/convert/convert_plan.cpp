@@ -206,9 +206,10 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
   const Format& to = rule.target;
   const FloatFormat target_format = float_format(target);
   // Only a float format with few exponent bits has a smaller range than an integer.
-  if (to.is_float)
-    rule.limited =
-        from.is_float ? from.fraction > to.fraction : static_cast<double>(from.most()) > greatest_of(target_format);
+  if (to.is_float) {
+    const double most = from.is_float ? greatest_of(float_format(source)) : static_cast<double>(from.most());
+    rule.limited = most > greatest_of(target_format);
+  }
   const bool all_fit =
       to.is_float ? !rule.limited : !from.is_float && from.below() <= to.below() && from.most() <= to.most();
   if (all_fit) rule.overflow = Overflow::wrap;  // nothing to look for, to note and to read back
@@ -223,7 +224,8 @@ ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding ro
     place = next >> target_format.precision;
   } else {
     next = static_cast<std::uint64_t>(from.bias() + to.bias() + 1) << from.fraction;
-    place = std::uint64_t{1} << (from.fraction - to.fraction);
+    // What has no more digits goes from the greatest number to the next.
+    place = std::uint64_t{1} << (std::max(from.fraction, to.fraction) - to.fraction);
   }
   const auto limit = [&](bool away) {
     if (rounding == Rounding::nearest_even) return next - place / 2;

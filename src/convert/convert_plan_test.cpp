@@ -63,8 +63,9 @@ MASU_ON_EACH_ARCHITECTURE(ConvertNvrtc);
 
 TEST_P(ConvertNvrtc, Pairs) {
   int pair = 0;
-  for (const Dtype source : {Dtype::u8, Dtype::i16, Dtype::i32, Dtype::u64, Dtype::f16, Dtype::f32, Dtype::f64}) {
-    for (const Dtype target : {Dtype::i8, Dtype::u32, Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+  for (const Dtype source :
+       {Dtype::u8, Dtype::i16, Dtype::i32, Dtype::u64, Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64}) {
+    for (const Dtype target : {Dtype::i8, Dtype::u32, Dtype::i64, Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64}) {
       ++pair;
       if (source == target || (GetParam() != 90 && !is_float(target))) continue;
       if (GetParam() == 80) continue;  // what 75 and 90 know

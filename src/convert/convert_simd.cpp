@@ -197,6 +197,10 @@ unsigned ToStoredLoop(const F* HWY_RESTRICT in, std::uint16_t* HWY_RESTRICT out,
   return wrong | ToStoredSingly<H, Wrap>(in + i, out + i, count - i);
 }
 
+// Integers of 4 bytes go to stored floats that are as great by way of doubles.
+template <class S, class T>
+inline constexpr bool goes_by_doubles = sizeof(S) == sizeof(float) && float_format(dtype_of<T>).end > 32;
+
 // Far beyond the greatest stored float all integers are alike, and those up to there are floats.
 template <class S>
 unsigned TowardsStoredLoop(const S* HWY_RESTRICT in, float* HWY_RESTRICT out, std::size_t count) {
@@ -254,6 +258,10 @@ unsigned ConvertPair(const void* in, void* out, std::size_t count, bool wrap) {
     auto* halves = static_cast<std::uint16_t*>(out);
     if constexpr (std::is_floating_point_v<S>) {
       return ToStored<T>(static_cast<const S*>(in), halves, count, wrap);
+    } else if constexpr (goes_by_doubles<S, T>) {
+      alignas(64) double doubles[convert_block];
+      PlainLoop(static_cast<const S*>(in), doubles, count);
+      return ToStored<T>(doubles, halves, count, wrap);
     } else {
       TowardsStoredLoop(static_cast<const S*>(in), floats, count);
       return ToStored<T>(floats, halves, count, wrap);
@@ -282,8 +290,9 @@ HWY_EXPORT(ConvertAny);
 
 bool has_fast_way(const ConvertRule& rule) noexcept {
   if (!rule.target.is_float) return !rule.source.is_float || rule.overflow != Overflow::wrap;
-  // Integers go to stored floats by way of floats, which hold those of 16 bits and all that do not overflow.
-  if (!rule.source.is_float && is_stored_float(rule.target_dtype) && rule.source.bits > 16 && !rule.limited)
+  // Integers go to stored floats by way of floats, which hold those of 16 bits and all that do not overflow, or of
+  // doubles, which hold those of 32 bits.
+  if (!rule.source.is_float && is_stored_float(rule.target_dtype) && rule.source.bits > 32 && !rule.limited)
     return false;
   if (rule.rounding == Rounding::nearest_even) return true;
   // What is exact is rounded nowhere.

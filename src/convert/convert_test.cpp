@@ -4,6 +4,7 @@
 #include "all_dtypes.h"
 #include "convert/convert_plan.h"
 #include "each_device.h"
+#include "elements/stored_float.h"
 #include "expect_error.h"
 
 #include <masu/convert.h>
@@ -41,6 +42,9 @@ long double value_of(Half half) {
                                                 : std::ldexp(fraction + 1024, exponent - 25);
   return (half.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
+long double value_of(Bfloat16 x) {
+  return static_cast<long double>(std::bit_cast<float>(std::uint32_t{x.bits} << 16));
+}
 template <class T>
 long double value_of(T value) {
   return static_cast<long double>(value);
@@ -53,7 +57,9 @@ struct Answer {
 
 // The fraction bits and the bits in all of a float, by its dtype.
 template <class T>
-constexpr int fraction_bits = std::is_same_v<T, Half> ? 10 : std::numeric_limits<T>::digits - 1;
+constexpr int fraction_bits = std::is_same_v<T, Half>       ? 10
+                              : std::is_same_v<T, Bfloat16> ? 7
+                                                            : std::numeric_limits<T>::digits - 1;
 
 template <class T>
 constexpr std::uint64_t infinity_of = ((std::uint64_t{1} << (8 * sizeof(T) - 1 - fraction_bits<T>)) - 1)
@@ -138,9 +144,9 @@ std::vector<S> values_of(std::size_t random) {
           0x1p-149,  0x1p-150, 0x1.8p-150, 0x1p-160,   0x1.fffffep127, 0x1.fffffefp127, 0x1.ffffffp127, 0x1p128,
           0x1p-1074, 1e308}) {
       S near;
-      if constexpr (std::is_same_v<S, Half>)
-        near = {static_cast<std::uint16_t>(
-            expected<double, Half>(border, Overflow::saturate, Rounding::nearest_even).bits)};
+      if constexpr (is_stored<S>)
+        near = {
+            static_cast<std::uint16_t>(expected<double, S>(border, Overflow::saturate, Rounding::nearest_even).bits)};
       else near = static_cast<S>(border);
       for (std::uint64_t step = 0; step < 5; ++step) {
         for (const std::uint64_t sign : {std::uint64_t{0}, std::uint64_t{1} << (8 * sizeof(S) - 1)})

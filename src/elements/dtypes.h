@@ -112,6 +112,14 @@ inline constexpr std::uint64_t infinity_bits = ((std::uint64_t{1} << detail::for
 }
 template <class T>
 inline constexpr bool is_stored = is_stored_float(dtype_of<T>);
+// Whether elements are multiples of the least one of so few bits that sums of up to 2^(49 - bits) are exact in doubles.
+[[nodiscard]] constexpr bool has_few_places(Dtype dtype) noexcept {
+  return is_stored_float(dtype) && float_format(dtype).end - float_format(dtype).least < 50;
+}
+// The dtype in which bins and quantiles are computed as NumPy computes them: f32 of stored floats that NumPy lacks.
+[[nodiscard]] constexpr Dtype arithmetic_dtype(Dtype dtype) noexcept {
+  return is_stored_float(dtype) && names_of(dtype).numpy_number < 0 ? Dtype::f32 : dtype;
+}
 // The type in which loops compute with elements of T.
 template <class T>
 using ComputedAs = std::conditional_t<is_stored<T>, float, T>;

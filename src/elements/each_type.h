@@ -10,4 +10,5 @@
 #define MASU_EACH_INTEGER(f) \
   f(U8, std::uint8_t) f(I8, std::int8_t) f(U16, std::uint16_t) f(I16, std::int16_t) MASU_EACH_WIDE_INTEGER(f)
 #define MASU_EACH_WIDE_FLOAT(f) f(F32, float) f(F64, double)
-#define MASU_EACH_FLOAT(f) f(F16, ::masu::Half) MASU_EACH_WIDE_FLOAT(f)
+#define MASU_EACH_STORED_FLOAT(f) f(F16, ::masu::Half) f(BF16, ::masu::Bfloat16)
+#define MASU_EACH_FLOAT(f) MASU_EACH_STORED_FLOAT(f) MASU_EACH_WIDE_FLOAT(f)

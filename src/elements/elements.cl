@@ -13,6 +13,8 @@
 #define MASU_INFINITY_BITS ((((MASU_BITS)1 << MASU_EXPONENT_BITS) - 1) << MASU_FRACTION)
 #define MASU_QUIET_NAN (MASU_INFINITY_BITS | (MASU_BITS)1 << (MASU_FRACTION - 1))
 #define MASU_PER_VECTOR (16 / MASU_ELEMENT_BYTES)
+// The value of a bf16 number by its bits.
+#define masu_bfloat16_value(bits) as_float((uint)(bits) << 16)
 
 // MASU_ELEMENT is an element in memory, MASU_BITS holds one in registers.
 #if MASU_ELEMENT_BYTES == 8

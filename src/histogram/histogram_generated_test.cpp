@@ -55,7 +55,7 @@ class GeneratedHistogramTest : public test::EachDevice {
   static std::vector<T> data(Random& random, std::size_t size) {
     std::vector<T> result(size);
     for (T& x : result) {
-      if constexpr (std::is_same_v<T, Half>) {
+      if constexpr (is_stored<T>) {
         x.bits = static_cast<std::uint16_t>(random());
       } else if constexpr (std::is_floating_point_v<T>) {
         x = static_cast<T>(number<T>(random));

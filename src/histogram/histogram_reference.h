@@ -96,6 +96,8 @@ inline void histogram(const ArrayView& data, std::span<const double> edges, bool
       double x = 0;
       if constexpr (std::is_same_v<T, Half>) {
         x = half_value(value.bits);
+      } else if constexpr (std::is_same_v<T, Bfloat16>) {
+        x = static_cast<double>(std::bit_cast<float>(std::uint32_t{value.bits} << 16));
       } else {
         x = static_cast<double>(value);
       }

@@ -59,7 +59,7 @@ void for_each_type(const Body& body) {
                       Dtype::f32, Dtype::f64}) {
     dispatch(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      if constexpr (!std::is_same_v<T, Half>) body(tag);
+      if constexpr (!is_stored<T>) body(tag);
     });
   }
 }

@@ -77,7 +77,7 @@ class Samples {
       if (x < static_cast<double>(std::numeric_limits<T>::min())) return;
       if (x >= static_cast<double>(std::numeric_limits<T>::max())) return;
     }
-    if constexpr (std::is_same_v<T, Half>) values_.push_back(rounded_to<Half>(x));
+    if constexpr (is_stored<T>) values_.push_back(rounded_to<T>(x));
     else values_.push_back(static_cast<T>(x));
   }
 
@@ -88,12 +88,10 @@ class Samples {
 
 // The plainest way to find a bin, for the tests of rows and of joint histograms, and data of every dtype.
 
-inline double plain_value(Half x) {
-  return to_double(x);
-}
 template <class T>
 double plain_value(T x) {
-  return static_cast<double>(x);
+  if constexpr (is_stored<T>) return to_double(x);
+  else return static_cast<double>(x);
 }
 
 enum class Place { bin, below, above, nan };
@@ -114,12 +112,12 @@ inline Plain plain_bin(double x, std::span<const double> edges, bool half_open, 
   return {Place::bin, bin};
 }
 
-// Values around n bins of [lo, hi], with all that is awkward; f16 ones are rounded from f32.
+// Values around n bins of [lo, hi], with all that is awkward; stored floats are rounded from f32.
 template <class T>
 std::vector<T> plain_data(std::uint64_t n, double lo, double hi, std::size_t size, std::uint64_t seed = 1) {
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     std::vector<T> result;
-    for (const float x : Samples<float>(n, lo, hi, seed).take(size)) result.push_back(rounded_to<Half>(x));
+    for (const float x : Samples<float>(n, lo, hi, seed).take(size)) result.push_back(rounded_to<T>(x));
     return result;
   } else {
     return Samples<T>(n, lo, hi, seed).take(size);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plain count that the benchmarks hold masu's counts against.
+#include "elements/stored_float.h"
 #include "histogram/counting_bench.h"
 #include "histogram/histogram_reference.h"
 
@@ -78,6 +79,8 @@ class Plain {
     double x = 0;
     if constexpr (std::is_same_v<T, Half>) {
       x = reference::half_value(value.bits);
+    } else if constexpr (is_stored<T>) {
+      x = to_double(value);
     } else {
       x = static_cast<double>(value);
     }

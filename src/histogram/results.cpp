@@ -19,7 +19,7 @@ void divide_by_widths(BinRules rules, bool own_type, std::vector<double>& values
   std::uint64_t stride = values.size();
   for (const auto& rule : rules) {
     stride /= rule->n;
-    const Dtype type = own_type && rule->own_edges ? rule->dtype : Dtype::f64;
+    const Dtype type = own_type && rule->own_edges ? rule->own_dtype : Dtype::f64;
     std::vector<double> widths(rule->n);
     for (std::uint64_t i = 0; i < rule->n; ++i) widths[i] = rounded_to(type, rule->edge(i + 1) - rule->edge(i));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] /= widths[i / stride % rule->n];

@@ -22,7 +22,7 @@ template <class T>
 std::vector<T> hard_weights(Hard hard, std::size_t size, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<T> result(size);
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     for (T& w : result) {
       do {
         w.bits = static_cast<std::uint16_t>(random());

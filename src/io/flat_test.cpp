@@ -87,6 +87,7 @@ TEST(Npy, DtypesAndOrders) {
 
 TEST(Npy, HeaderRoundTrip) {
   for (const Dtype dtype : masu::test::all_dtypes) {
+    if (dtype == Dtype::bf16) continue;  // NumPy has no name for it
     for (const auto& shape : std::vector<std::vector<std::uint64_t>>{{}, {0}, {1}, {7}, {2, 3}, {1, 2, 3, 4}}) {
       std::uint64_t count = 1;
       for (const auto extent : shape) count *= extent;
@@ -101,6 +102,16 @@ TEST(Npy, HeaderRoundTrip) {
   // As NumPy 1.24 and 2 write it.
   EXPECT_EQ(npy_header(Dtype::f64, std::vector<std::uint64_t>{3}).substr(10, 60),
             "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }   ");
+}
+
+TEST(Npy, BfloatIsRawData) {
+  expect_error(ErrorCode::unsupported, "got bf16; write raw data",
+               [] { (void)npy_header(Dtype::bf16, std::vector<std::uint64_t>{3}); });
+  expect_bad(npy("{'descr': '<V2', 'fortran_order': False, 'shape': (2,), }", Bytes("\x80\x3f\0\x40", 4)),
+             "elements of bf16 are read as raw data (--input-format raw --dtype bf16 --offset");
+  expect_bad(npy("{'descr': '', 'fortran_order': False, 'shape': (1,), }", "ab"), "dtype '' is not one");
+  const Bytes two("\x80\x3f\0\x40", 4);
+  expect_values<Bfloat16>(two, {Bfloat16{0x3f80}, Bfloat16{0x4000}}, raw(Dtype::bf16));
 }
 
 TEST(Npy, DtypesAsNumpyTakesThem) {

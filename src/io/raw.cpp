@@ -212,7 +212,7 @@ std::optional<Descr> find_descr(std::string_view text) {
   const bool ordered = !text.empty() && std::string_view("<>=|").find(text[0]) != std::string_view::npos;
   const std::string_view name = text.substr(ordered ? 1 : 0);
   const auto is_one_of = [&](std::string_view code, std::string_view characters, std::string_view words) {
-    return name == code || (name.size() == 1 && characters.find(name) != std::string_view::npos) ||
+    return (!code.empty() && name == code) || (name.size() == 1 && characters.find(name) != std::string_view::npos) ||
            (!ordered && name.size() > 2 && has_word(words, name, " "));
   };
   if (is_one_of("b1", "?", "bool bool_")) return Descr{Dtype::u8, true};
@@ -348,7 +348,15 @@ std::unique_ptr<Source> open_npy(Input input) {
   const std::string_view name = header.descr;
   const char order = name.empty() ? ' ' : name[0];
   const std::optional<Descr> found = find_descr(name);
-  if (!found) reader.fail("npy: dtype '{}' is not one that masu reads", printable(name));
+  if (!found) {
+    // NumPy saves bfloat16 of ml_dtypes so.
+    const std::string hint = name.ends_with("V2") ? fmt::format(
+                                                        "; elements of bf16 are read as raw data (--input-format "
+                                                        "raw --dtype bf16 --offset {})",
+                                                        reader.position())
+                                                  : "";
+    reader.fail("npy: dtype '{}' is not one that masu reads{}", printable(name), hint);
+  }
   if (input.options.dtype && *input.options.dtype != found->dtype)
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("{}: the file holds {}, but dtype {} was asked for", reader.name(), to_string(found->dtype),
@@ -382,6 +390,11 @@ std::unique_ptr<Source> open_npy(Input input) {
 }
 
 std::string npy_header(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
+  if (names_of(dtype).numpy_name.empty()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("npy_header: NumPy must have the dtype, got {}; write raw data, or convert it first",
+                            to_string(dtype)));
+  }
   const char order = size_of(dtype) == 1 ? '|' : std::endian::native == std::endian::big ? '>' : '<';
   std::string text = fmt::format("{{'descr': '{}{}', 'fortran_order': {}, 'shape': (", order,
                                  names_of(dtype).numpy_name, fortran_order ? "True" : "False");

@@ -113,7 +113,7 @@ void check_points(std::span<const QuantilePoint> points, std::uint64_t length, D
       call::refuse(function_name, fmt::format("places must be below {}, the length of a row, got {}", length, place));
     }
     if (!is_float(result) && !(element && result == dtype)) {
-      call::refuse(function_name, fmt::format("results must be f16, f32 or f64, got {}", to_string(result)));
+      call::refuse(function_name, fmt::format("results must be f16, bf16, f32 or f64, got {}", to_string(result)));
     }
   }
 }
@@ -200,7 +200,8 @@ void points_on_cpu(const ArrayView& data, std::uint64_t rows, std::span<const Qu
         const double number = to_f64(a);
         bool alone = element;
         if constexpr (is_float_type<T>) {
-          alone = alone || (result_dtype == data.dtype && number == to_f64(at[next]) && number != 0);
+          alone = alone || (number == to_f64(at[next]) &&
+                            (result_dtype == data.dtype ? number : rounded_to(result_dtype, number)) != 0);
         } else alone = alone || a == at[next];
         if (nan) put_number(number, result_dtype, to);
         else if (alone && result_dtype == data.dtype) std::memcpy(to, &a, sizeof a);
@@ -277,8 +278,9 @@ void interpolate(const ArrayView& first, const ArrayView& second, std::span<cons
   const FloatingPointScope usual;
   constexpr std::string_view name = "interpolate";
   if (first.dtype != second.dtype || !is_float(result.dtype)) {
-    call::refuse(name, fmt::format("first and second must have one dtype, results f16, f32 or f64, got {}, {} and {}",
-                                   to_string(first.dtype), to_string(second.dtype), to_string(result.dtype)));
+    call::refuse(name,
+                 fmt::format("first and second must have one dtype, results f16, bf16, f32 or f64, got {}, {} and {}",
+                             to_string(first.dtype), to_string(second.dtype), to_string(result.dtype)));
   }
   if (first.count != weights.size() || second.count != weights.size() || result.count != weights.size()) {
     call::refuse(name, fmt::format("all counts must be equal, got {}, {}, {} and {}", first.count, second.count,

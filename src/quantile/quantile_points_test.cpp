@@ -31,7 +31,7 @@ std::vector<T> data_of(std::uint64_t count, bool any_bits, std::uint64_t seed) {
       const double infinity = std::numeric_limits<double>::infinity();
       const double some[] = {0.0, -0.0, infinity, -infinity, 1.5, -2.5, 3.0, 100.0, 0.1, -7.3};
       const double number = some[bits / 64 % 10];
-      if constexpr (std::is_same_v<T, Half>) x = rounded_to<Half>(number);
+      if constexpr (is_stored<T>) x = rounded_to<T>(number);
       else if constexpr (is_float(dtype_of<T>)) x = static_cast<T>(number);
       else x = static_cast<T>(bits / 64 % 100);
       if (!is_float(dtype_of<T>) || bits % 64 > 4) continue;
@@ -214,7 +214,7 @@ TEST_P(QuantilePointsTest, BadInput) {
   MASU_EXPECT_ERROR(find({3, 50, 0, between}, one, Dtype::f32, 2), invalid_argument,
                     "quantiles: places must be below 50");
   MASU_EXPECT_ERROR(find({3, 4, 0, between}, one, Dtype::u32), invalid_argument,
-                    "quantiles: results must be f16, f32 or f64, got u32");
+                    "quantiles: results must be f16, bf16, f32 or f64, got u32");
   MASU_EXPECT_ERROR(find({3}, result), invalid_argument, "quantiles: the result");
   MASU_EXPECT_ERROR(find({3}, data.slice(0, 1)), invalid_argument, "quantiles: the result");
   const double wrong = 1.5;
@@ -223,7 +223,8 @@ TEST_P(QuantilePointsTest, BadInput) {
     nan_quantiles(stream, data, Dtype::f32, QuantileMethod::linear, {&q, 1}, to, dtype, {.rows = rows}).get();
   };
   MASU_EXPECT_ERROR(of_numbers(wrong, one), invalid_argument, "quantile");
-  MASU_EXPECT_ERROR(of_numbers(half, one, Dtype::i32), invalid_argument, "results must be f16, f32 or f64, got i32");
+  MASU_EXPECT_ERROR(of_numbers(half, one, Dtype::i32), invalid_argument,
+                    "results must be f16, bf16, f32 or f64, got i32");
   MASU_EXPECT_ERROR(of_numbers(half, one, Dtype::f32, 3), invalid_argument, "rows must divide the 100 elements, got 3");
   MASU_EXPECT_ERROR(of_numbers(half, result), invalid_argument, "nan_quantiles: the result");
   MASU_EXPECT_ERROR(nan_median(stream, data, Dtype::f32, result).get(), invalid_argument, "nan_median: the result");

@@ -144,6 +144,7 @@ T from_bits(std::uint64_t bits) {
 template <class T>
 double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype result) {
   const bool from_next = kind == QuantilePoint::Kind::from_next;
+  result = arithmetic_dtype(result);
   weight = rounded_to(result, weight);
   const double x = rounded_to(result, to_f64(a));
   const double y = rounded_to(result, to_f64(b));
@@ -152,7 +153,7 @@ double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype re
       if (x == y || weight == 0) return from_next ? y : x;
       return std::isinf(x) && std::isinf(y) ? std::numeric_limits<double>::quiet_NaN() : std::isinf(x) ? x : y;
     }
-    const double difference = rounded_to(result, rounded_to(dtype_of<T>, to_f64(b) - to_f64(a)));
+    const double difference = rounded_to(result, rounded_to(arithmetic_dtype(dtype_of<T>), to_f64(b) - to_f64(a)));
     if (!std::isinf(difference)) return numpys_between(from_next, weight, x, y, difference, result);
     if (weight == 0) return from_next ? y : x;
   } else {
@@ -229,8 +230,7 @@ double mean_of_middle(T a, T b, bool one) {
   // NumPy's sum begins with +0, so that it is no -0; its half may be one.
   if (one) return 0.0 + to_f64(a);
   if constexpr (is_stored<T>) {
-    const float sum = 0.0F + static_cast<float>(to_f64(a)) + static_cast<float>(to_f64(b));
-    return to_double(rounded_to<T>(static_cast<double>(sum / 2)));
+    return to_double(rounded_to<T>((0.0 + to_f64(a) + to_f64(b)) / 2));
   } else if constexpr (std::is_floating_point_v<T>) {
     const T sum = T{0} + a + b;
     if (std::isinf(sum) && !std::isinf(a) && !std::isinf(b)) return static_cast<double>(a / 2 + b / 2);

@@ -61,8 +61,8 @@ std::vector<T> case_data(std::size_t size, std::uint64_t seed) {
   std::vector<T> result(size);
   for (std::size_t i = 0; i < size; ++i) {
     const std::uint64_t x = mixed(seed * 1000 + i);
-    if constexpr (std::is_same_v<T, Half>) {
-      result[i] = rounded_to<Half>((static_cast<double>((x >> 40) % 4001) - 2000) / 8);
+    if constexpr (is_stored<T>) {
+      result[i] = rounded_to<T>((static_cast<double>((x >> 40) % 4001) - 2000) / 8);
     } else if constexpr (std::is_floating_point_v<T>) {
       result[i] = static_cast<T>((static_cast<double>(x >> 11) * 0x1p-53 - 0.5) * 3e3);
     } else {
@@ -119,7 +119,7 @@ std::vector<T> sorted_values(std::vector<T> data) {
   for (T& x : data) {
     if (!is_float(dtype_of<T>)) break;
     if (test::is_nan(x)) {
-      if constexpr (std::is_same_v<T, Half>) x = Half{0x7e00};
+      if constexpr (is_stored<T>) x = rounded_to<T>(std::numeric_limits<double>::quiet_NaN());
       else if constexpr (std::is_floating_point_v<T>) x = std::numeric_limits<T>::quiet_NaN();
     } else if (test::number_of(x) == 0) {
       x = T{};
@@ -205,7 +205,7 @@ TEST_P(QuantileTest, RowsPiecesAndManyQuantiles) {
     if (!has(dtype)) continue;
     dispatch(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
-      if constexpr (!std::is_same_v<T, Half>) {
+      if constexpr (!is_stored<T>) {
         std::vector<T> values(data.size());
         std::transform(data.begin(), data.end(), values.begin(),
                        [](float x) { return static_cast<T>(static_cast<int>(x) % 100); });

@@ -222,7 +222,8 @@ void launch_points(Stream& stream, const Plan& plan, PointLaunch launch, std::ui
   launch.run(stream, plan, call::Arguments(nan_at), [&](call::Arguments& arguments, const auto& number_of) {
     for (std::size_t i = 0; i < points_a_launch; ++i) {
       const QuantilePoint& point = points[number_of(i)];
-      arguments.add(call::Arguments(point.previous, point.next, bits_rounded_to(launch.result_dtype, point.weight),
+      arguments.add(call::Arguments(point.previous, point.next,
+                                    bits_rounded_to(arithmetic_dtype(launch.result_dtype), point.weight),
                                     static_cast<std::uint32_t>(point.kind)));
     }
   });

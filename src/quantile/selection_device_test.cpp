@@ -29,7 +29,7 @@ constexpr Kind kinds[] = {Kind::any_bits, Kind::numbers,  Kind::few,   Kind::asc
 
 template <class T>
 T from_number(double x) {
-  if constexpr (std::is_same_v<T, Half>) return rounded_to<Half>(x);
+  if constexpr (is_stored<T>) return rounded_to<T>(x);
   else return static_cast<T>(x);
 }
 template <class T>
@@ -90,8 +90,8 @@ std::vector<T> sorted(std::vector<T> row) {
   return row;
 }
 
-// The mean of the two in the middle, rounded once: the sum, which begins with +0, in the dtype, f16 in f32, then half
-// of it, or the sum of both halves where the sum overflows; of integers exactly.
+// The mean of the two in the middle, rounded once: the sum, which begins with +0, in the dtype, f16 and bf16 in f64,
+// then half of it, or the sum of both halves where the sum overflows; of integers exactly.
 template <class T>
 auto median_of_sorted(const std::vector<T>& row) {
   const std::size_t upper = row.size() / 2;
@@ -102,10 +102,9 @@ auto median_of_sorted(const std::vector<T>& row) {
   } else {
     if (ordered_key(row.back()) == std::numeric_limits<KeyOf<T>>::max()) return row.back();
     if (upper == lower) return ordered_key(row[upper]) == ordered_key(T{}) ? T{} : row[upper];
-    if constexpr (std::is_same_v<T, Half>) {
-      const auto sum = static_cast<float>(0.0 + to_double(row[lower]) + to_double(row[upper]));
-      if (sum != sum) return Half{0x7e00};
-      return rounded_to<Half>(static_cast<double>(sum / 2));
+    if constexpr (is_stored<T>) {
+      const double mean = (0.0 + to_double(row[lower]) + to_double(row[upper])) / 2;
+      return rounded_to<T>(std::isnan(mean) ? std::numeric_limits<double>::quiet_NaN() : mean);
     } else {
       const bool overflows =
           std::isfinite(row[lower]) && std::isfinite(row[upper]) && std::isinf(row[lower] + row[upper]);

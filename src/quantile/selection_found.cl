@@ -20,9 +20,24 @@ inline bool is_nan(const MASU_BITS element) {
 #endif
 }
 
+// Floats that only masu has (bf16) are computed with as f32, the values that they are; so are results in such a dtype.
+#if MASU_STORED && MASU_EXPONENT_BITS == 8
+#define QUANTILE_WIDENED(element) ((element) << 16)
+#define QUANTILE_SIGN 0x80000000U
+#define QUANTILE_ELEMENT_FORMAT MASU_SINGLE_FORMAT
+#else
+#define QUANTILE_WIDENED(element) (element)
+#define QUANTILE_SIGN MASU_SIGN
+#define QUANTILE_ELEMENT_FORMAT MASU_ELEMENT_FORMAT
+#endif
+#define QUANTILE_IS_WIDER(precision) ((precision) == 8)
+#define QUANTILE_WIDER_FORMAT                              \
+  QUANTILE_IS_WIDER(precision) ? 24u : precision,          \
+      QUANTILE_IS_WIDER(precision) ? -149 : least, QUANTILE_IS_WIDER(precision) ? 32u : bits
+
 inline ulong element_as_float(const MASU_BITS element, QUANTILE_FORMAT) {
 #if MASU_FLOAT
-  return float_as(element, MASU_ELEMENT_FORMAT, QUANTILE_OF_FORMAT);
+  return float_as(QUANTILE_WIDENED(element), QUANTILE_ELEMENT_FORMAT, QUANTILE_OF_FORMAT);
 #else
   return float_as(integer_as_double(element), MASU_DOUBLE_FORMAT, QUANTILE_OF_FORMAT);
 #endif
@@ -51,7 +66,8 @@ inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, c
     return x_infinite && y_infinite ? quiet_nan_of(QUANTILE_OF_FORMAT) : x_infinite ? x : y;
   }
   const ulong difference =
-      float_as(float_sum(b, a ^ MASU_SIGN, MASU_ELEMENT_FORMAT), MASU_ELEMENT_FORMAT, QUANTILE_OF_FORMAT);
+      float_as(float_sum(QUANTILE_WIDENED(b), QUANTILE_WIDENED(a) ^ QUANTILE_SIGN, QUANTILE_ELEMENT_FORMAT),
+               QUANTILE_ELEMENT_FORMAT, QUANTILE_OF_FORMAT);
   const bool fits = difference != infinity;
 #else
   const ulong step = (b - a) & MASU_ALL_BITS;
@@ -68,8 +84,8 @@ inline ulong between(const MASU_BITS a, const MASU_BITS b, const ulong weight, c
   // Far apart, on both sides of zero.
   int less_exponent = 0;
   int more_exponent = 0;
-  const ulong less = number_of(a & (MASU_SIGN - 1), MASU_ELEMENT_FORMAT, &less_exponent);
-  const ulong more = number_of(b & (MASU_SIGN - 1), MASU_ELEMENT_FORMAT, &more_exponent);
+  const ulong less = number_of(QUANTILE_WIDENED(a) & (QUANTILE_SIGN - 1), QUANTILE_ELEMENT_FORMAT, &less_exponent);
+  const ulong more = number_of(QUANTILE_WIDENED(b) & (QUANTILE_SIGN - 1), QUANTILE_ELEMENT_FORMAT, &more_exponent);
   const int exponent = min(less_exponent, more_exponent);
   const uint up = (uint)(max(less_exponent, more_exponent) - exponent);
   const ulong upper = less_exponent > more_exponent ? less : more;
@@ -227,7 +243,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
     uint what = QUANTILE_POINT_ELEMENT;
     if (!nan) {
       what = point_among(method, n, QUANTILE_OF_POINT(which, q), QUANTILE_OF_POINT(which, offset), &first, &second, &weight);
-      weight = float_as(weight, MASU_DOUBLE_FORMAT, QUANTILE_OF_FORMAT);
+      weight = float_as(weight, MASU_DOUBLE_FORMAT, QUANTILE_WIDER_FORMAT);
     }
 #else
     const bool nan = nan_at != QUANTILE_NO_PLACE && is_nan(element_at(row, nan_at));
@@ -243,9 +259,14 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
       const bool as_it_is = what == QUANTILE_POINT_MEAN || (what == QUANTILE_POINT_ELEMENT && plain != 0 && !is_nan(a));
       const ulong x = as_it_is ? a : element_as_float(a, QUANTILE_OF_FORMAT);
       const bool minus = x == (ulong)1 << (bits - 1);  // zeros with a sign go by the formula
-      if (what == QUANTILE_POINT_MEAN) value = mean_of_two(a, b, first == second);
-      else if (what == QUANTILE_POINT_ELEMENT) value = x;
-      else value = a == b && !minus ? x : between(a, b, weight, what, QUANTILE_OF_FORMAT);
+      if (what == QUANTILE_POINT_MEAN) {
+        value = mean_of_two(a, b, first == second);
+      } else if (what == QUANTILE_POINT_ELEMENT || (a == b && !minus)) {
+        value = x;
+      } else {
+        value = between(a, b, weight, what, QUANTILE_WIDER_FORMAT);
+        if (QUANTILE_IS_WIDER(precision)) value = float_as(value, MASU_SINGLE_FORMAT, QUANTILE_OF_FORMAT);
+      }
     }
     set_result(results + results_at, which * by_point + r * by_row, bits / 8, value);
   }

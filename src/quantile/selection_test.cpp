@@ -25,7 +25,7 @@ TYPED_TEST_SUITE(Selection, SelectionTypes);
 
 template <class T>
 T number(double x) {
-  if constexpr (std::is_same_v<T, Half>) return rounded_to<Half>(x);
+  if constexpr (is_stored<T>) return rounded_to<T>(x);
   else return static_cast<T>(x);
 }
 
@@ -76,7 +76,7 @@ void check(const std::vector<T>& data, std::uint64_t rows, const std::vector<std
     if constexpr (is_float(dtype_of<T>)) {
       double x = 0;
       double y = 0;
-      if constexpr (std::is_same_v<T, Half>) x = to_double(a), y = to_double(b);
+      if constexpr (is_stored<T>) x = to_double(a), y = to_double(b);
       else x = a, y = b;
       return x == y || (x != x && y != y);
     } else {

@@ -22,7 +22,9 @@ std::string_view to_string(Dtype dtype) noexcept {
 }
 
 Dtype dtype_from_name(std::string_view name) {
-  const DtypeNames* const found = find_dtype([&](const DtypeNames& each) { return each.name == name; });
+  const DtypeNames* const found = find_dtype([&](const DtypeNames& each) {
+    return each.name == name || (each.numpy_name.empty() && each.numpy_words == name);
+  });
   if (found != nullptr) return found->dtype;
   if (name == "bool") return Dtype::u8;
   std::string all;

@@ -58,17 +58,21 @@ struct SideRows {
   HWY_ALIGN Wide<T> numbers[rows * side];
 };
 
-// To a whole number of the unit that halves of this size have.
-HWY_INLINE QV RoundedToHalf(QV x) {
+// To a whole number of the unit that stored floats of this size have.
+template <class T>
+HWY_INLINE QV RoundedToStored(QV x) {
+  constexpr FloatFormat format = float_format(dtype_of<T>);
   const QD d;
   const QV power = hn::And(x, hn::BitCast(d, hn::Set(hn::RebindToUnsigned<QD>(), 0x7ff0000000000000)));
-  const QV cut = hn::Mul(hn::Max(hn::Mul(power, hn::Set(d, 0x1p-10)), hn::Set(d, 0x1p-24)), hn::Set(d, 0x1.8p52));
+  const QV unit =
+      hn::Max(hn::Mul(power, hn::Set(d, power_of_two(1 - format.precision))), hn::Set(d, power_of_two(format.least)));
+  const QV cut = hn::Mul(unit, hn::Set(d, 0x1.8p52));
   return hn::Sub(hn::Add(x, cut), cut);
 }
 template <class T>
 HWY_INLINE hn::Vec<WD<T>> RoundedTo(QV x) {
   if constexpr (std::is_same_v<T, double>) return x;
-  else if constexpr (std::is_same_v<T, Half>) return hn::DemoteTo(WD<T>(), RoundedToHalf(x));
+  else if constexpr (is_stored<T>) return hn::DemoteTo(WD<T>(), RoundedToStored<T>(x));
   else return hn::DemoteTo(WD<T>(), x);
 }
 
@@ -207,19 +211,25 @@ bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
   return true;
 }
 
-// Numbers that are halves, or at least 2^16, as halves.
-HWY_INLINE Half ToHalf(float x) {
-  const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(x) * 0x1p-112F) >> 13;
+// Numbers that are stored floats, or greater than all of these, as stored floats.
+template <class T>
+HWY_INLINE T ToStored(float x) {
+  constexpr FloatFormat format = float_format(dtype_of<T>);
+  constexpr auto scale = static_cast<float>(power_of_two(format.end - 128));
+  const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(std::fabs(x) * scale) >> (24 - format.precision);
   const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) >> 16 & 0x8000U;
-  return {static_cast<std::uint16_t>(std::min(magnitude, std::uint32_t{0x7c00}) | sign)};
+  return {static_cast<std::uint16_t>(std::min(magnitude, static_cast<std::uint32_t>(infinity_bits<T>)) | sign)};
 }
-bool QuickPrefixesF16(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
-  float numbers[quick_prefix_elements];
-  for (std::size_t i = 0; i < count; ++i) numbers[i] = to_float(x[i]);
-  if (!QuickPrefixes<Half>(numbers, numbers, count, exclusive, state)) return false;
-  for (std::size_t i = 0; i < count; ++i) y[i] = ToHalf(numbers[i]);
-  return true;
-}
+#define MASU_QUICK_PREFIXES(name, T)                                                              \
+  bool QuickPrefixes##name(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
+    float numbers[quick_prefix_elements];                                                         \
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = to_float(x[i]);                          \
+    if (!QuickPrefixes<T>(numbers, numbers, count, exclusive, state)) return false;               \
+    for (std::size_t i = 0; i < count; ++i) y[i] = ToStored<T>(numbers[i]);                       \
+    return true;                                                                                  \
+  }
+MASU_EACH_STORED_FLOAT(MASU_QUICK_PREFIXES)
+#undef MASU_QUICK_PREFIXES
 #define MASU_QUICK_PREFIXES(name, T)                                                              \
   bool QuickPrefixes##name(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
     return QuickPrefixes<T>(x, y, count, exclusive, state);                                       \
@@ -247,11 +257,11 @@ bool few_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& 
   T found[few_elements];
   bool sure = true;
   const auto round = [&](T& to) {
-    if (is_stored<T> || (sum.error == 0 && sum.lost == 0)) {  // sums of stored ones are exact
+    if (has_few_places(dtype_of<T>) || (sum.error == 0 && sum.lost == 0)) {  // sums of few places are exact
       to = rounded_to<T>(sum.sum + 0.0);
       return;
     }
-    const std::optional<double> rounded = sum.rounded<Wide<T>>();
+    const std::optional<double> rounded = sum.rounded<T>();
     sure = sure && rounded;
     to = rounded_to<T>(rounded.value_or(0));
   };
@@ -269,23 +279,21 @@ bool few_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& 
 
 }  // namespace
 
-HWY_EXPORT(QuickPrefixesF16);
-bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state) {
-  if (count <= few_elements) return few_prefixes(x, y, count, exclusive, state);
-  return HWY_DYNAMIC_DISPATCH(QuickPrefixesF16)(x, y, count, exclusive, state);
-}
 #define MASU_QUICK_PREFIXES(name, T)                                                         \
   HWY_EXPORT(QuickPrefixes##name);                                                           \
-  HWY_EXPORT(QuickLines##name);                                                              \
   bool quick_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state) { \
     if (count <= few_elements) return few_prefixes(x, y, count, exclusive, state);           \
     return HWY_DYNAMIC_DISPATCH(QuickPrefixes##name)(x, y, count, exclusive, state);         \
-  }                                                                                          \
-  bool quick_lines(const T* x, T* y, const PrefixLines& of, bool exclusive) {                \
-    return HWY_DYNAMIC_DISPATCH(QuickLines##name)(x, y, of, exclusive);                      \
   }
-MASU_EACH_WIDE_FLOAT(MASU_QUICK_PREFIXES)
+MASU_EACH_FLOAT(MASU_QUICK_PREFIXES)
 #undef MASU_QUICK_PREFIXES
+#define MASU_QUICK_LINES(name, T)                                             \
+  HWY_EXPORT(QuickLines##name);                                               \
+  bool quick_lines(const T* x, T* y, const PrefixLines& of, bool exclusive) { \
+    return HWY_DYNAMIC_DISPATCH(QuickLines##name)(x, y, of, exclusive);       \
+  }
+MASU_EACH_WIDE_FLOAT(MASU_QUICK_LINES)
+#undef MASU_QUICK_LINES
 
 }  // namespace masu::cpu
 #endif

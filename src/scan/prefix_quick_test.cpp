@@ -22,7 +22,6 @@ namespace masu {
 namespace {
 
 using reference::number;
-using reference::of_double;
 
 template <class T>
 class QuickPrefixTest : public ::testing::Test {
@@ -32,7 +31,7 @@ class QuickPrefixTest : public ::testing::Test {
     ExactSum sum;
     for (const T value : x) {
       if (!exclusive) sum.add(number(value));
-      result.push_back(of_double<T>(sum.sum(dtype_of<T>)));
+      result.push_back(rounded_to<T>(sum.sum(dtype_of<T>)));
       if (exclusive) sum.add(number(value));
     }
     return result;
@@ -62,7 +61,7 @@ class QuickPrefixTest : public ::testing::Test {
     return done;
   }
 };
-using QuickPrefixTypes = ::testing::Types<Half, float, double>;
+using QuickPrefixTypes = ::testing::Types<Half, Bfloat16, float, double>;
 TYPED_TEST_SUITE(QuickPrefixTest, QuickPrefixTypes);
 
 TYPED_TEST(QuickPrefixTest, AreExactOrRefused) {
@@ -71,11 +70,10 @@ TYPED_TEST(QuickPrefixTest, AreExactOrRefused) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal;
   std::uniform_int_distribution<int> exponent(-60, 60);
-  const double least = sizeof(T) == 2 ? 0x1p-24 : sizeof(T) == 4 ? 0x1p-149 : 0x1p-1074;
-  const double half_unit = sizeof(T) == 2 ? 0x1p-11 : sizeof(T) == 4 ? 0x1p-24 : 0x1p-53;
-  const double most = sizeof(T) == 2   ? 65504
-                      : sizeof(T) == 4 ? static_cast<double>(std::numeric_limits<float>::max())
-                                       : std::numeric_limits<double>::max();
+  constexpr FloatFormat format = float_format(dtype_of<T>);
+  const double least = std::ldexp(1, format.least);
+  const double half_unit = power_of_two(-format.precision);
+  const double most = greatest_of(format);
   const std::vector<std::pair<std::string, std::function<double(std::size_t)>>> kinds = {
       {"uniform", [&](std::size_t) { return static_cast<double>(random() >> 11) * 0x1p-53; }},
       {"normal", [&](std::size_t) { return normal(random); }},
@@ -95,7 +93,7 @@ TYPED_TEST(QuickPrefixTest, AreExactOrRefused) {
   test::each_instruction_set([&] {
     for (const auto& [name, kind] : kinds) {
       std::vector<T> x(count);
-      for (std::size_t i = 0; i < count; ++i) x[i] = of_double<T>(kind(i));
+      for (std::size_t i = 0; i < count; ++i) x[i] = rounded_to<T>(kind(i));
       for (const bool exclusive : {false, true}) {
         for (const std::size_t block : {std::size_t{1}, std::size_t{7}, std::size_t{64}, cpu::quick_prefix_elements}) {
           const std::size_t done = this->check(name, x, exclusive, block);
@@ -117,7 +115,7 @@ TYPED_TEST(QuickPrefixTest, ThereAndBack) {
     std::mt19937_64 random(2);
     std::normal_distribution<double> normal;
     std::vector<T> x(2000);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = of_double<T>(i < 1000 ? normal(random) : -number(x[1999 - i]));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = rounded_to<T>(i < 1000 ? normal(random) : -number(x[1999 - i]));
     this->check("there and back", x, false, 1000);
   });
 }
@@ -128,8 +126,8 @@ TYPED_TEST(QuickPrefixTest, WhatIsNotFiniteIsRefused) {
   test::each_instruction_set([&] {
     for (const double special : {infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}) {
       for (const std::size_t at : {0, 5, 99}) {
-        std::vector<T> x(100, of_double<T>(1));
-        x[at] = of_double<T>(special);
+        std::vector<T> x(100, rounded_to<T>(1));
+        x[at] = rounded_to<T>(special);
         std::vector<T> y(100);
         cpu::NearSum state;
         EXPECT_FALSE(cpu::quick_prefixes(x.data(), y.data(), x.size(), false, state));

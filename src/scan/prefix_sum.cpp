@@ -16,19 +16,10 @@ namespace masu {
 
 namespace {
 
-template <class T>
-T of_number(double x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return rounded_to<Half>(x);
-  } else {
-    return static_cast<T>(x);
-  }
-}
-
 // Adds the elements to the total, which is rounded at each of them. Numbers do not matter after what is none.
 template <class T>
 void add_each(fixed::Sum& total, const T* input, T* output, std::size_t count, bool exclusive) {
-  const auto round = [&] { return of_number<T>(fixed::sum_of(fixed::Part(total), dtype_of<T>)); };
+  const auto round = [&] { return rounded_to<T>(fixed::sum_of(fixed::Part(total), dtype_of<T>)); };
   for (std::size_t i = 0; i < count; ++i) {
     const cpu::Decoded number = cpu::decode(input[i]);
     if (exclusive) output[i] = round();
@@ -102,10 +93,6 @@ void PrefixSum::merge(const PrefixSum& later) {
   near_.reset();
 }
 
-template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool, bool);
-template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool, bool);
-template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool, bool);
-
 template <class T>
 void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std::uint64_t inner, bool exclusive) {
   constexpr std::uint64_t side = cpu::quick_prefix_lines;
@@ -142,7 +129,7 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
       const std::uint64_t lines = std::min(side, in_place ? end - i : neighbours);
       const std::uint64_t first = begin + std::min(i, neighbours - lines) * next;
       bool quick = false;
-      if constexpr (!std::is_same_v<T, Half>) {
+      if constexpr (!is_stored<T>) {
         quick = !in_place && lines >= fewest &&
                 cpu::quick_lines(x + first, y + first, {lines, length, inner, next}, exclusive);
       }
@@ -158,16 +145,19 @@ void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std:
   runtime::parallel_parts(all, std::max<std::uint64_t>(1, task_elements / side / length), some);
 }
 
-template void run_lines<Half>(const Half*, Half*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
-template void run_lines<float>(const float*, float*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
-template void run_lines<double>(const double*, double*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+#define MASU_INSTANTIATE(name, T)                                           \
+  template void PrefixSum::run<T>(const T*, T*, std::uint64_t, bool, bool); \
+  template void run_lines<T>(const T*, T*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
+MASU_EACH_FLOAT(MASU_INSTANTIATE)
+#undef MASU_INSTANTIATE
 
 void running_sums(const ArrayView& x, void* sums, std::uint64_t outer, std::uint64_t length, std::uint64_t inner) {
   const FloatingPointScope usual;
-  const auto run = [&]<class T>(const T* from) { run_lines(from, static_cast<T*>(sums), outer, length, inner, false); };
-  if (x.dtype == Dtype::f16) run(static_cast<const Half*>(x.data));
-  else if (x.dtype == Dtype::f32) run(static_cast<const float*>(x.data));
-  else run(static_cast<const double*>(x.data));
+  dispatch(x.dtype, [&]<class T>(TypeTag<T>) {
+    if constexpr (is_float(dtype_of<T>)) {
+      run_lines(static_cast<const T*>(x.data), static_cast<T*>(sums), outer, length, inner, false);
+    }
+  });
 }
 
 }  // namespace masu

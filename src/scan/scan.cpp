@@ -216,7 +216,7 @@ void ScanAccumulator::start_after(const SumAccumulator& before) {
     return;
   }
   // A wide number in units of the least subnormal number, then the three kinds (scan_wide.cl).
-  const int unit = size_of(s.dtype) == 2 ? -24 : size_of(s.dtype) == 4 ? -149 : -1074;
+  const int unit = float_format(s.dtype).least;
   const unsigned words = plan_for(s.device, s.dtype, 1, s.options).wide_words();
   s.done.on_device.assign(words + 3, 0);
   std::int64_t carry = 0;

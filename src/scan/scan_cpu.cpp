@@ -112,12 +112,9 @@ class Scanner {
   // Calls f(x, y) with pointers to floats.
   template <class F>
   void with_type(const std::byte* x, std::byte* y, const F& f) const {
-    const auto call = [&](auto* input) {
-      f(input, reinterpret_cast<std::remove_const_t<std::remove_pointer_t<decltype(input)>>*>(y));
-    };
-    if (job_.dtype == Dtype::f16) return call(reinterpret_cast<const Half*>(x));
-    if (job_.dtype == Dtype::f32) return call(reinterpret_cast<const float*>(x));
-    call(reinterpret_cast<const double*>(x));
+    dispatch(job_.dtype, [&]<class T>(TypeTag<T>) {
+      if constexpr (is_float(dtype_of<T>)) f(reinterpret_cast<const T*>(x), reinterpret_cast<T*>(y));
+    });
   }
 
   const ScanJob& job_;

@@ -2,6 +2,7 @@
 // Scanning on the CPU.
 #pragma once
 
+#include "elements/each_type.h"
 #include "sum/fixed_point.h"
 
 #include <masu/dtype.h>
@@ -37,9 +38,10 @@ struct PrefixLines {
 
 // Writes the sums before (exclusive) or up to each of at most quick_prefix_elements elements, and moves `state` past
 // the last. If one prefix's rounding is not certain, returns false and has changed nothing. `y` may be `x`.
-bool quick_prefixes(const Half* x, Half* y, std::size_t count, bool exclusive, NearSum& state);
-bool quick_prefixes(const float* x, float* y, std::size_t count, bool exclusive, NearSum& state);
-bool quick_prefixes(const double* x, double* y, std::size_t count, bool exclusive, NearSum& state);
+#define MASU_QUICK_PREFIXES(name, T) \
+  bool quick_prefixes(const T* x, T* y, std::size_t count, bool exclusive, NearSum& state);
+MASU_EACH_FLOAT(MASU_QUICK_PREFIXES)
+#undef MASU_QUICK_PREFIXES
 // The same of whole lines. Where one prefix is not certain, returns false and may have written some. `y` is not `x`.
 bool quick_lines(const float* x, float* y, const PrefixLines& of, bool exclusive);
 bool quick_lines(const double* x, double* y, const PrefixLines& of, bool exclusive);
@@ -54,7 +56,7 @@ namespace masu {
 // prefixes are rounded.
 class PrefixSum {
  public:
-  // Adds elements of Half, float or double; where `output` is not null, writes the rounded sum before (exclusive) or
+  // Adds floats; where `output` is not null, writes the rounded sum before (exclusive) or
   // up to each. `output` may be `input`. `last`: the sum after them is not needed.
   template <class T>
   void run(const T* input, T* output, std::uint64_t count, bool exclusive, bool last);
@@ -68,18 +70,11 @@ class PrefixSum {
   std::optional<cpu::NearSum> near_ = cpu::NearSum();  // where it is known
 };
 
-extern template void PrefixSum::run<Half>(const Half*, Half*, std::uint64_t, bool, bool);
-extern template void PrefixSum::run<float>(const float*, float*, std::uint64_t, bool, bool);
-extern template void PrefixSum::run<double>(const double*, double*, std::uint64_t, bool, bool);
-
 // The running sums of lines, outer x length x inner elements with the lines along the middle, by the calling thread.
 // `y` may be `x` where `inner` is 1.
 template <class T>
 void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std::uint64_t inner, bool exclusive);
-extern template void run_lines<Half>(const Half*, Half*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
-extern template void run_lines<float>(const float*, float*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
-extern template void run_lines<double>(const double*, double*, std::uint64_t, std::uint64_t, std::uint64_t, bool);
-// The inclusive ones of f16, f32 or f64, to memory of that dtype elsewhere.
+// The inclusive ones of floats, to memory of that dtype elsewhere.
 MASU_EXPORT void running_sums(const ArrayView& x, void* sums, std::uint64_t outer, std::uint64_t length,
                               std::uint64_t inner);
 

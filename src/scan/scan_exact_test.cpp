@@ -21,7 +21,6 @@
 namespace masu {
 namespace {
 
-using reference::of_double;
 using reference::same_bits;
 
 template <class T>
@@ -33,9 +32,7 @@ T negative(T x) {
   return of_bits<T>(std::bit_cast<UnsignedOf<sizeof(T)>>(x) ^ std::uint64_t{1} << (8 * sizeof(T) - 1));
 }
 template <class T>
-inline constexpr int precision = sizeof(T) == 2   ? 11
-                                 : sizeof(T) == 4 ? 24
-                                                  : 53;
+inline constexpr int precision = float_format(dtype_of<T>).precision;
 
 template <class T>
 using Named = std::vector<std::pair<std::string, std::vector<T>>>;
@@ -59,9 +56,9 @@ Named<T> hostile(std::size_t count) {
   const double unit = std::ldexp(1, 1 - precision<T>);
   const T least = of_bits<T>(1);
   Named<T> all;
-  all.emplace_back("uniform", fill([&](std::size_t) { return of_double<T>(real()); }));
+  all.emplace_back("uniform", fill([&](std::size_t) { return rounded_to<T>(real()); }));
   all.emplace_back("normal", fill([&](std::size_t) {
-                     return of_double<T>(std::sqrt(-2 * std::log(real() + 1e-18)) * std::cos(6.2831853 * real()));
+                     return rounded_to<T>(std::sqrt(-2 * std::log(real() + 1e-18)) * std::cos(6.2831853 * real()));
                    }));
   all.emplace_back("all exponents", fill([&](std::size_t) { return any(); }));
   std::vector<T> wide = all.back().second;
@@ -71,9 +68,9 @@ Named<T> hostile(std::size_t count) {
   all.emplace_back("there and back", fill([&](std::size_t i) {
                      return i == 0 ? least : 2 * i <= count ? wide[i] : negative(wide[count - i]);
                    }));
-  all.emplace_back("whole", fill([&](std::size_t) { return of_double<T>(static_cast<double>(below(2000)) - 900); }));
+  all.emplace_back("whole", fill([&](std::size_t) { return rounded_to<T>(static_cast<double>(below(2000)) - 900); }));
   all.emplace_back("subnormal", fill([&](std::size_t) { return of_bits<T>(below(5)); }));
-  all.emplace_back("zeros", fill([&](std::size_t i) { return of_double<T>(i % 3 == 0 ? 0.0 : -0.0); }));
+  all.emplace_back("zeros", fill([&](std::size_t i) { return rounded_to<T>(i % 3 == 0 ? 0.0 : -0.0); }));
   // Beyond the greatest number, and back.
   all.emplace_back("large", fill([&](std::size_t i) {
                      const T x = of_bits<T>(infinity_bits<T> - 1 - below(3));
@@ -81,7 +78,7 @@ Named<T> hostile(std::size_t count) {
                    }));
   // Half way between two numbers, exactly or but for what came long before.
   const auto halves = fill([&](std::size_t i) {
-    return of_double<T>(i % 4 == 0 ? 1 : i % 4 == 1 ? unit / 2 : i % 4 == 2 ? -unit / 2 : below(2) == 0 ? -1 : 1);
+    return rounded_to<T>(i % 4 == 0 ? 1 : i % 4 == 1 ? unit / 2 : i % 4 == 2 ? -unit / 2 : below(2) == 0 ? -1 : 1);
   });
   all.emplace_back("ties", halves);
   for (const bool minus : {false, true}) {
@@ -95,11 +92,9 @@ Named<T> hostile(std::size_t count) {
   // A great number before numbers far below its last place, taken away again at the end.
   std::vector<T> buried = wide;
   for (T& x : buried)
-    x = of_double<T>(std::ldexp(static_cast<double>(reference::number(x)), sizeof(T) == 8   ? -600
-                                                                           : sizeof(T) == 4 ? -90
-                                                                                            : -14));
-  buried.front() = of_double<T>(1000);
-  buried[count - 20] = of_double<T>(-1000);
+    x = rounded_to<T>(std::ldexp(static_cast<double>(reference::number(x)), -float_format(dtype_of<T>).end * 5 / 7));
+  buried.front() = rounded_to<T>(1000);
+  buried[count - 20] = rounded_to<T>(-1000);
   all.emplace_back("buried", buried);
   std::vector<T> infinite = all.front().second;
   infinite[count / 2] = of_bits<T>(infinity_bits<T>);

@@ -53,11 +53,14 @@ std::uint64_t Plan::workspace() const noexcept {
 }
 
 unsigned Plan::wide_words() const noexcept {
-  return size_of(dtype) == 2 ? 3 : size_of(dtype) == 4 ? 11 : 68;
+  // Any element's bits, and room for at least 2^55 of the greatest.
+  return static_cast<unsigned>(float_format(dtype).end - float_format(dtype).least + 56 + 31) / 32;
 }
 
 unsigned Plan::table_rows() const noexcept {
-  return size_of(dtype) == 2 ? 3 : size_of(dtype) == 4 ? 18 : 132;
+  // The highest digit that a significand begins in, and as many as it reaches.
+  const auto greatest_place = (1U << detail::form_of(dtype).exponent_bits) - 3;
+  return greatest_place / 16 + (static_cast<unsigned>(float_format(dtype).precision) + 15) / 16 + 1;
 }
 
 std::uint64_t Plan::state_at() const noexcept {

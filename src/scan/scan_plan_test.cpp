@@ -102,10 +102,10 @@ TEST_P(ScanNvrtc, EveryKind) {
   for (const Case& one :
        {Case{Dtype::i64, ScanOp::sum, false}, Case{Dtype::u32, ScanOp::sum, false}, Case{Dtype::u8, ScanOp::sum, false},
         Case{Dtype::f16, ScanOp::max, false}, Case{Dtype::u32, ScanOp::min, true}, Case{Dtype::f64, ScanOp::min, true},
-        Case{Dtype::f16, ScanOp::sum, true}, Case{Dtype::f32, ScanOp::sum, false}, Case{Dtype::f64, ScanOp::sum, false},
-        Case{Dtype::f64, ScanOp::sum, true}, Case{Dtype::i64, ScanOp::sum, false, Dtype::i32},
-        Case{Dtype::u64, ScanOp::sum, false, Dtype::u16}, Case{Dtype::u64, ScanOp::sum, true, Dtype::i8},
-        Case{Dtype::i64, ScanOp::sum, true, Dtype::u8}}) {
+        Case{Dtype::f16, ScanOp::sum, true}, Case{Dtype::bf16, ScanOp::sum, true}, Case{Dtype::f32, ScanOp::sum, false},
+        Case{Dtype::f64, ScanOp::sum, false}, Case{Dtype::f64, ScanOp::sum, true},
+        Case{Dtype::i64, ScanOp::sum, false, Dtype::i32}, Case{Dtype::u64, ScanOp::sum, false, Dtype::u16},
+        Case{Dtype::u64, ScanOp::sum, true, Dtype::i8}, Case{Dtype::i64, ScanOp::sum, true, Dtype::u8}}) {
     if (GetParam() != 90 && one.dtype != Dtype::i64) continue;  // the others differ by nothing an architecture knows
     const auto plan = scan_plan::make(test::nvrtc_gpu(), one.from.value_or(one.dtype), one.dtype,
                                       std::uint64_t{1} << 28, one.op, one.segmented, one.segmented);

@@ -18,15 +18,6 @@
 namespace masu::reference {
 
 template <class T>
-T of_double(double x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return rounded_to<Half>(x);
-  } else {
-    return static_cast<T>(x);
-  }
-}
-
-template <class T>
 struct PlainState {
   T extreme{};
   ExactSum sum;
@@ -35,8 +26,8 @@ struct PlainState {
   explicit PlainState(ScanOp op) {
     if (op == ScanOp::sum) return;
     const bool least = op == ScanOp::min;
-    if constexpr (std::is_same_v<T, Half>) {
-      extreme = Half{static_cast<std::uint16_t>(least ? 0x7c00 : 0xfc00)};
+    if constexpr (is_stored<T>) {
+      extreme = T{static_cast<std::uint16_t>(infinity_bits<T> | (least ? 0 : 0x8000))};
     } else if constexpr (std::is_floating_point_v<T>) {
       extreme = least ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
     } else {
@@ -81,13 +72,7 @@ struct PlainState {
       return narrow(std::nextafter(first, error > 0 ? INFINITY : -INFINITY));
     }
   }
-  static T narrow(double x) {
-    if constexpr (std::is_same_v<T, Half>) {
-      return std::isnan(x) ? Half{0x7e00} : rounded_to<Half>(x);
-    } else {
-      return static_cast<T>(x);
-    }
-  }
+  static T narrow(double x) { return rounded_to<T>(std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x); }
 };
 
 template <class T>

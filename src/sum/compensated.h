@@ -5,6 +5,8 @@
 // Method: T. Ogita, S. M. Rump, S. Oishi, "Accurate sum and dot product", SIAM J. Sci. Comput. 26(6), 2005.
 #pragma once
 
+#include "elements/stored_float.h"
+
 #include <cmath>
 #include <optional>
 #include <type_traits>
@@ -19,6 +21,14 @@ inline double add_exactly(double& sum, double x) noexcept {
   return (before - (sum - part)) + (x - part);
 }
 
+// The number as a T that it is rounded to.
+template <class T>
+double rounded_as(double x) noexcept {
+  const T rounded = rounded_to<T>(x);
+  if constexpr (is_stored<T>) return to_double(rounded);
+  else return static_cast<double>(rounded);
+}
+
 // The number sum + error + d, |d| <= bound, rounded to T; nothing where that is not certain. An exact zero is +0.
 template <class T>
 std::optional<double> certain(double sum, double error, double bound) noexcept {
@@ -31,13 +41,13 @@ std::optional<double> certain(double sum, double error, double bound) noexcept {
     if (sum + (rest + wide) != sum || sum + (rest - wide) != sum) return std::nullopt;
     return sum + 0.0;
   } else {
-    if (bound == 0 && rest == 0) return static_cast<double>(static_cast<T>(sum)) + 0.0;
+    if (bound == 0 && rest == 0) return rounded_as<T>(sum) + 0.0;
     const double wide = (bound + std::fabs(rest)) * (1 + 0x1p-50) + std::fabs(sum) * 0x1p-51 + 0x1p-1070;
-    const T low = static_cast<T>(sum - wide);
-    const T high = static_cast<T>(sum + wide);
+    const double low = rounded_as<T>(sum - wide);
+    const double high = rounded_as<T>(sum + wide);
     // Both zeros are equal: a sum so close to zero is not known.
     if (low != high || low == 0) return std::nullopt;
-    return static_cast<double>(low);
+    return low;
   }
 }
 

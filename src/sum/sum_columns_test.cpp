@@ -112,7 +112,7 @@ TEST_P(SumOfColumns, TiesOfShortLines) {
   const Device host = Device::open("cpu");
   const auto check_type = [&]<class T>(T) {
     if (std::is_same_v<T, double> && !device.info().fp64) return;
-    const int precision = sizeof(T) == 2 ? 11 : sizeof(T) == 4 ? 24 : 53;
+    const int precision = float_format(dtype_of<T>).precision;
     std::mt19937_64 random(sizeof(T));
     // Sums lie halfway between results where elements have all bits, variances where they have half of them.
     for (const int bits : {precision, precision / 2 + 1}) {

@@ -15,11 +15,11 @@ class SumNvrtc : public test::EachArchitecture {};
 MASU_ON_EACH_ARCHITECTURE(SumNvrtc);
 
 TEST_P(SumNvrtc, EveryTypeAndInput) {
-  for (const Dtype dtype : {Dtype::i16, Dtype::u64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+  for (const Dtype dtype : {Dtype::i16, Dtype::u64, Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64}) {
     if (GetParam() != 90 && dtype != Dtype::f64) continue;  // the others differ by nothing an architecture knows
     for (const Inputs inputs : {Inputs::squares, Inputs::values, Inputs::products, Inputs::both}) {
       if (inputs == Inputs::squares && dtype != Dtype::f32) continue;
-      const bool fine = inputs == Inputs::both && dtype != Dtype::f16;
+      const bool fine = inputs == Inputs::both && dtype != Dtype::f16 && dtype != Dtype::bf16;
       const std::uint64_t count = dtype == Dtype::i16 ? 2 : ~std::uint64_t{0};  // few of i16 in registers
       const sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(GetParam()), dtype, inputs, true, fine, count);
       // What makes results holds the same code and more.
@@ -45,7 +45,7 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
 // Sums that become f64, and columns of few elements.
 TEST_P(SumNvrtc, FineSumsAndShortColumns) {
   if (GetParam() != 90) return;
-  for (const Dtype dtype : {Dtype::f16, Dtype::f32}) {
+  for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     const sum_plan::Plan rows = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, true, 1024);
     expect_compiles(rows.files(true), rows.defines(true), {"sum_teams", "sum_shared", "sum_clusters"});
     const sum_plan::Plan many_rows =

@@ -25,7 +25,11 @@
 #define SUM_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
 // Its value, of whatever is not finite too. Conversions of CUDA know subnormal numbers, those of others may not.
 #ifdef MASU_CUDA
-#define SUM_VALUE(bits) ((double)(MASU_ELEMENT_BYTES == 4 ? as_float((uint)(bits)) : masu_half_value((uint)(bits))))
+#if MASU_EXPONENT_BITS == 8
+#define SUM_VALUE(bits) ((double)as_float((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)))
+#else
+#define SUM_VALUE(bits) ((double)masu_half_value((uint)(bits)))
+#endif
 #elif MASU_ELEMENT_BYTES < 8
 inline double value_of(const MASU_BITS bits) {
   const MASU_BITS magnitude = SUM_MAGNITUDE(bits);
@@ -438,8 +442,10 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     *found = special_bits(kinds, precision, bits);
     return true;
   }
-  // Sums of f16 are exact. That of two others, rounded to 53 bits, rounds to their precision as if it were.
-  if (SUM_FEW_PLACES || (count <= 2 ? precision > MASU_FRACTION : size <= SUM_EXACT_UP_TO((uint)part[2]))) {
+  // Sums of f16 are exact. That of two others, rounded to 53 bits, rounds to their precision or more as if it were, where
+  // the result has their least number.
+  const bool is_fine = precision > MASU_FRACTION && least <= -SUM_LEAST_EXPONENT;
+  if (SUM_FEW_PLACES || (count <= 2 ? is_fine : size <= SUM_EXACT_UP_TO((uint)part[2]))) {
     *found = rounded_quotient(sum, divisor, precision, least, bits);
     return true;
   }

@@ -381,8 +381,7 @@ bool SpreadsOfColumns(const Strip& strip, const QuickSpread& what, double* resul
   return AreWords(strip.dtype) ? by(std::type_identity<QuickPairMoments>()) : by(std::type_identity<QuickMoments>());
 }
 
-// Results of columns, each rounded to f32 or f64; those of stored floats, whose sums are exact, to f64. Returns whether
-// all are certain.
+// Results of columns, each rounded to f32 or f64; sums of stored floats to f64. Returns whether all are certain.
 bool QuickColumns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t stride,
                   std::uint64_t columns, double* results, std::uint8_t* sure) {
   bool all = true;
@@ -412,23 +411,20 @@ HWY_EXPORT(QuickColumns);
 
 bool are_quick_columns(const SumRule& rule, std::uint64_t rows) noexcept {
   constexpr std::uint64_t most = std::uint64_t{1} << 25;         // whose square is a divisor
-  constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;  // multiples of 2^-24 below 2^16 add up to 53 bits
+  constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;  // f16: multiples of 2^-24 below 2^16 add up to 53 bits
   const bool sum = rule.function == SumRule::Function::sum;
   if (rows == 0 || rows > most || (!sum && rule.function != SumRule::Function::mean && !rule.is_spread())) return false;
   if (!is_stored_float(rule.dtype)) return !is_stored_float(rule.result) && (!sum || is_float(rule.dtype));
-  // Whether sums of so many are exact in doubles.
-  const FloatFormat format = float_format(rule.dtype);
-  return format.end - format.least + std::countr_zero(most_stored) <= 53 && rule.result == rule.dtype &&
-         rows <= most_stored;
+  return rule.result == rule.dtype && rows <= most_stored;
 }
 
 bool quick_columns(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t columns,
                    double* results, std::uint8_t* sure) {
   bool all =
       HWY_DYNAMIC_DISPATCH(QuickColumns)(rule, static_cast<const std::byte*>(x), rows, stride, columns, results, sure);
-  // A quotient by so small a number that is not the middle of two stored floats is farther from it than f64 rounds;
-  // a variance is known where its neighbours in f32 are rounded to the same.
-  const double near = rule.is_spread() ? 0x1p-22 : 0;
+  // A quotient of an exact sum by so small a number that is not the middle of two stored floats is farther from it than
+  // f64 rounds; other sums and a variance are known where their neighbours, in f64 or f32, are rounded to the same.
+  const double near = rule.is_spread() ? 0x1p-22 : has_few_places(rule.dtype) ? 0 : 0x1p-50;
   dispatch(rule.result, [&]<class T>(TypeTag<T>) {
     if constexpr (is_stored<T>) {
       for (std::uint64_t c = 0; c < columns; ++c) {

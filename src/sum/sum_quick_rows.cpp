@@ -93,7 +93,7 @@ void ToFloats(Dtype dtype, const void* x, std::uint64_t count, float* to) {
   });
 }
 
-// The sum of stored floats, which is exact in any order.
+// The sum of stored floats of few places, which is exact in any order.
 double SumOfStored(Dtype dtype, const void* x, std::uint64_t length) {
   double sum = 0;
   EachStored(dtype, x, [&](const auto* from) HWY_ATTR {
@@ -120,7 +120,7 @@ namespace {
 using Function = SumRule::Function;
 
 constexpr std::uint64_t most_integers = std::uint64_t{1} << 15;  // squares of bytes are added in 32 bits
-constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // multiples of 2^-24 below 2^16 add up to 53 bits
+constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // f16: multiples of 2^-24 below 2^16 have 53 bits
 constexpr std::uint64_t most_turned = 64;
 constexpr std::uint64_t turned_rows = 64;
 
@@ -208,9 +208,17 @@ std::optional<double> stored_of(Dtype dtype, std::optional<double> number) {
 }
 
 std::optional<double> of_stored(const SumRule& rule, const void* x, std::uint64_t length) {
-  if (rule.is_spread()) {
+  const bool exact = has_few_places(rule.dtype);
+  if (rule.is_spread() || !exact) {
     std::array<float, most_stored> numbers;
     HWY_DYNAMIC_DISPATCH(ToFloats)(rule.dtype, x, length, numbers.data());
+    if (!exact) {
+      const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
+      const bool root = rule.function == Function::standard_deviation;
+      return stored_of<float>(rule.dtype, rule.is_spread()
+                                              ? quick_spread(numbers.data(), {length, rule.ddof, root, Dtype::f32})
+                                              : quick_sum(numbers.data(), length, Dtype::f32, divisor));
+    }
     return stored_of<double>(
         rule.dtype,
         quick_spread(numbers.data(), {length, rule.ddof, rule.function == Function::standard_deviation, Dtype::f64}));

@@ -32,11 +32,11 @@ std::vector<T> numbers_of_rows(unsigned kind, std::size_t count) {
   for (T& each : x) {
     double number = kind == 2 ? 3 : kind == 1 ? static_cast<double>(random() % 9) : normal(random) * 60;
     if (!is_signed(dtype_of<T>)) number = std::fabs(number);
-    if constexpr (std::is_same_v<T, Half>) each = rounded_to<Half>(number);
+    if constexpr (is_stored<T>) each = rounded_to<T>(number);
     else if constexpr (is_real) each = static_cast<T>(number);
     else each = kind == 0 ? static_cast<T>(random()) : static_cast<T>(number);
-    if constexpr (std::is_same_v<T, Half>) {
-      if (kind == 3) each = rounded_to<Half>(random() % 16 == 0 ? -0x1p-24 : 0);
+    if constexpr (is_stored<T>) {
+      if (kind == 3) each = rounded_to<T>(random() % 16 == 0 ? -std::ldexp(1, float_format(dtype_of<T>).least) : 0);
     } else if constexpr (is_real) {
       if (kind == 3 && random() % 16 == 0) each = std::numeric_limits<T>::infinity();
     }
@@ -73,7 +73,7 @@ void check_quick_rows(const SumRule& rule, unsigned kind, std::uint64_t rows, st
 template <class T>
 void check_quick_rows() {
   for (const Function function : {Function::sum, Function::mean, Function::variance, Function::standard_deviation}) {
-    for (const Dtype result : {Dtype::f16, Dtype::f32, Dtype::f64}) {
+    for (const Dtype result : {Dtype::f16, Dtype::bf16, Dtype::f32, Dtype::f64}) {
       for (const std::uint64_t length : {1, 2, 3, 10, 16, 31, 32, 33, 100, 1000, 8192, 8193, 32768}) {
         for (const std::uint64_t rows : {1, 2, 64, 70}) {
           if (rows * length > 70000) continue;

@@ -23,7 +23,7 @@ inline constexpr int scale = 2400;
 
 template <class T>
 double number(T x) {
-  if constexpr (std::is_same_v<T, Half>) return to_double(x);
+  if constexpr (is_stored<T>) return to_double(x);
   else return static_cast<double>(x);
 }
 
@@ -91,6 +91,7 @@ struct Format {
 };
 inline Format format_of(Dtype dtype) {
   if (dtype == Dtype::f16) return {11, -24, 65504};
+  if (dtype == Dtype::bf16) return {8, -133, 0x1.fep127};
   if (dtype == Dtype::f32) return {24, -149, 0x1.fffffep127};
   return {53, -1074, 0x1.fffffffffffffp1023};
 }

@@ -20,11 +20,11 @@
 namespace masu::test {
 
 template <class T>
-inline constexpr bool is_real = std::is_same_v<T, Half> || std::is_floating_point_v<T>;
+inline constexpr bool is_real = is_float(dtype_of<T>);
 
 template <class T>
 T real(double x) {
-  if constexpr (std::is_same_v<T, Half>) return rounded_to<Half>(x);
+  if constexpr (is_stored<T>) return rounded_to<T>(x);
   else return static_cast<T>(x);
 }
 
@@ -36,8 +36,8 @@ T any_bits(std::mt19937_64& random) {
     T x;
     std::memcpy(&x, &bits, sizeof(T));
     if constexpr (is_real<T>) {
-      if constexpr (std::is_same_v<T, Half>) {
-        if ((x.bits & 0x7c00U) == 0x7c00U) continue;
+      if constexpr (is_stored<T>) {
+        if (!std::isfinite(to_double(x))) continue;
       } else if (!std::isfinite(x)) {
         continue;
       }
@@ -71,7 +71,7 @@ std::vector<T> sum_data(const std::string& name, std::size_t count, unsigned see
     std::uniform_real_distribution<double> uniform;
     using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
-    constexpr int fraction = sizeof(T) == 2 ? 10 : sizeof(T) == 4 ? 23 : 52;
+    constexpr int fraction = float_format(dtype_of<T>).precision - 1;
     const T top = std::bit_cast<T>(static_cast<Bits>((std::numeric_limits<Bits>::max() >> 1) - (Bits{1} << fraction)));
     for (std::size_t i = 0; i < count; ++i) {
       if (name == "uniform") x[i] = real<T>(uniform(random));

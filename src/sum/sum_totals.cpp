@@ -41,7 +41,7 @@ Dtype SumRule::result_dtype() const noexcept {
 void SumRule::check(std::uint64_t count) const {
   if (!is_float(result)) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: the result's type must be f64, f32 or f16, got {}", name(), to_string(result)));
+                fmt::format("{}: the result's type must be f64, f32, f16 or bf16, got {}", name(), to_string(result)));
   }
   const bool mean = function == Function::mean;
   if (!mean && function != Function::variance && function != Function::standard_deviation) return;

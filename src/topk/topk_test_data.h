@@ -18,7 +18,7 @@ namespace masu::test {
 
 template <class T>
 auto number_of(T x) {
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     return to_double(x);
   } else {
     return x;
@@ -85,7 +85,7 @@ std::vector<T> mixed_values(std::size_t size, std::uint64_t seed) {
   if constexpr (std::is_integral_v<T>) {
     special = {std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), T{0}, T{1}};
   } else {
-    constexpr unsigned fraction = sizeof(T) == 2 ? 10 : sizeof(T) == 4 ? 23 : 52;
+    constexpr unsigned fraction = float_format(dtype_of<T>).precision - 1;
     const auto infinity = static_cast<Bits>((Bits{sign} - (Bits{1} << fraction)));
     const Bits positive[] = {Bits{0},
                              Bits{1},

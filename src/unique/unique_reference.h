@@ -21,7 +21,7 @@ namespace masu::reference {
 
 template <class T>
 auto number(T x) {
-  if constexpr (std::is_same_v<T, Half>) {
+  if constexpr (is_stored<T>) {
     return to_double(x);
   } else {
     return x;
@@ -85,9 +85,13 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 // Values that are special to T: extremes; zeros, infinities, subnormals, NaNs of both signs with several payloads.
 template <class T>
 std::vector<T> special_values() {
-  if constexpr (std::is_same_v<T, Half>) {
-    return {Half{0x0000}, Half{0x8000}, Half{0x7c00}, Half{0xfc00}, Half{0x0001}, Half{0x8001},
-            Half{0x7bff}, Half{0xfbff}, Half{0x7e00}, Half{0xfe00}, Half{0x7c01}, Half{0xffff}};
+  if constexpr (is_stored<T>) {
+    constexpr auto infinity = static_cast<unsigned>(infinity_bits<T>);
+    std::vector<T> all;
+    for (const unsigned bits : {0U, 1U, infinity - 1, infinity, infinity + 1, infinity + 0x40, 0x7fffU}) {
+      for (const unsigned sign : {0U, 0x8000U}) all.push_back(T{static_cast<std::uint16_t>(bits | sign)});
+    }
+    return all;
   } else if constexpr (std::is_integral_v<T>) {
     return {T{0}, T{1}, std::numeric_limits<T>::max(), std::numeric_limits<T>::min(), static_cast<T>(~T{0})};
   } else {
@@ -121,8 +125,8 @@ std::vector<T> data_of(Shape shape, std::size_t count, unsigned seed = 1) {
   std::mt19937_64 random(seed);
   const std::vector<T> special = special_values<T>();
   const auto small = [&](std::uint64_t n) {
-    if constexpr (std::is_same_v<T, Half>) {
-      return rounded_to<Half>(static_cast<double>(n) - 3);
+    if constexpr (is_stored<T>) {
+      return rounded_to<T>(static_cast<double>(n) - 3);
     } else {
       return static_cast<T>(n);
     }

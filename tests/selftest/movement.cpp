@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verify/references.h"
+#include "elements/stored_float.h"
 #include "tests/selftest/selftest.h"
 #include "text.h"
 
@@ -144,7 +145,7 @@ bool numbered(const Device& device, Dtype dtype) {
   return dispatch(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto of = [](double value) {
-      if constexpr (std::is_same_v<T, Half>) return Half{static_cast<std::uint16_t>(bits_of(value, Dtype::f16))};
+      if constexpr (is_stored<T>) return T{static_cast<std::uint16_t>(bits_of(value, dtype_of<T>))};
       else if constexpr (std::is_floating_point_v<T>) return static_cast<T>(value);
       else return static_cast<T>(static_cast<std::uint64_t>(value));
     };

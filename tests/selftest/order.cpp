@@ -93,9 +93,10 @@ std::vector<std::byte> selftest_special_data(Dtype dtype, std::string_view distr
   if (!is_float(dtype)) return bytes;
   // The highest bits of +0, -0, infinities, and NaNs of both signs; a lower bit makes another payload.
   constexpr std::array<unsigned, 6> f16 = {0x0000, 0x8000, 0x7c00, 0xfc00, 0x7e00, 0xfe00};
+  // And of bf16.
   constexpr std::array<unsigned, 6> f32 = {0x0000, 0x8000, 0x7f80, 0xff80, 0x7fc0, 0xffc0};
   constexpr std::array<unsigned, 6> f64 = {0x0000, 0x8000, 0x7ff0, 0xfff0, 0x7ff8, 0xfff8};
-  const auto& special = dtype == Dtype::f16 ? f16 : dtype == Dtype::f32 ? f32 : f64;
+  const auto& special = dtype == Dtype::f16 ? f16 : dtype == Dtype::f64 ? f64 : f32;
   const std::size_t size = size_of(dtype);
   for (std::uint64_t i = seed % 3; i < count; i += 5 + i % 7) {
     const std::uint64_t kind = (i + seed) % special.size();

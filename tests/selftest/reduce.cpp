@@ -226,7 +226,10 @@ void selftest_sum(const Device& device, SelftestTally& tally) {
       for (const SumOperation& operation : sum_operations) {
         ++number;
         const std::uint64_t count = shape.rows * shape.length;
-        const Dtype result = number % 4 == 0 ? Dtype::f32 : number % 4 == 2 ? Dtype::f16 : Dtype::f64;
+        const Dtype result = number % 4 == 0   ? Dtype::f32
+                             : number % 8 == 2 ? Dtype::f16
+                             : number % 8 == 6 ? Dtype::bf16
+                                               : Dtype::f64;
         const bool special = is_float(dtype) && number % 5 == 0;
         const bool wide = is_float(dtype) && !special && number % 2 == 0;
         const std::string name =

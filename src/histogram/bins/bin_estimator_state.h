@@ -158,7 +158,7 @@ inline bool needs_quartiles(Estimator estimator) {
 inline double difference(Dtype dtype, std::uint64_t a, std::uint64_t b, double unit) {
   if (!is_float(dtype)) return static_cast<double>(a - b);  // keys of integers are as far apart as they are
   const double exact = value_of_key(dtype, a) * unit - value_of_key(dtype, b) * unit;
-  const double rounded = rounded_to(dtype, exact);
+  const double rounded = rounded_to(arithmetic_dtype(dtype), exact);
   return std::isfinite(rounded) ? rounded : exact;
 }
 
@@ -244,7 +244,7 @@ struct BinEstimator::State {
 
   void set_extremes(std::uint64_t n, std::uint64_t least_key, std::uint64_t greatest_key) {
     surveyed = true;
-    data.dtype = dtype;
+    data.dtype = arithmetic_dtype(dtype);
     data.n = n;
     if (n == 0) return;
     least = least_key;
@@ -349,7 +349,7 @@ struct BinEstimator::State {
     double delta = data.spread;
     if (given) delta = bins.lo_ == bins.hi_ ? (bins.hi_ + 0.5) - (bins.lo_ - 0.5) : bins.hi_ - bins.lo_;
     BinStatistics of = data;
-    if (!std::isfinite(rounded_to(dtype, data.spread))) of.dtype = Dtype::f64;  // NumPy's arithmetic ends there
+    if (!std::isfinite(rounded_to(data.dtype, data.spread))) of.dtype = Dtype::f64;  // NumPy's arithmetic ends there
     return std::max(bins_of_width(bins.estimator_, of, delta, given), 1.0);
   }
 

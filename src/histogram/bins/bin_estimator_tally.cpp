@@ -71,7 +71,12 @@ KeyLimits range_limits(Dtype dtype, const Bins& bins) {
   const BinRule rule(bins, dtype, false);
   return dispatch(dtype, [&]<class T>(TypeTag<T>) -> KeyLimits {
     if constexpr (is_stored<T>) {
-      return {ordered_key(rounded_to<T>(rule.edge(0))), ordered_key(rounded_to<T>(rule.edge(rule.n)))};
+      // Where edges have more digits than the data, the values next to them that lie between them.
+      const auto lo = rounded_to<T>(rule.edge(0));
+      const auto hi = rounded_to<T>(rule.edge(rule.n));
+      const KeyLimits found{ordered_key(lo) + (to_double(lo) < rule.edge(0) ? 1U : 0U),
+                            ordered_key(hi) - (to_double(hi) > rule.edge(rule.n) ? 1U : 0U)};
+      return {found.first, found.last, found.first > found.last};
     } else {
       const BinLimits<T> limits(rule);
       return {ordered_key(limits.first), ordered_key(limits.last), limits.all_below || limits.all_above};

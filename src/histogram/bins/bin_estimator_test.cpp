@@ -46,8 +46,8 @@ class EstimatorSamples {
 
 template <class T>
 T from_double(double x) {
-  if constexpr (std::is_same_v<T, Half>) {
-    return rounded_to<Half>(x);
+  if constexpr (is_stored<T>) {
+    return rounded_to<T>(x);
   } else {
     return static_cast<T>(std::is_integral_v<T> ? std::floor(x) : x);
   }

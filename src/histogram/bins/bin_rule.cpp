@@ -24,9 +24,10 @@ double even_edge_f64(const BinRule& rule, std::uint64_t i) {
 
 }  // namespace
 
-// NumPy computes stored floats in f32; their sums and products are exact in f32 or round alike, quotients are rounded
+// NumPy computes f16 in f32; its sums and products are exact in f32 or round alike, quotients are rounded
 // twice.
 double quotient_in(Dtype dtype, double x, double y) noexcept {
+  dtype = arithmetic_dtype(dtype);
   if (!is_float(dtype) || dtype == Dtype::f64) return x / y;
   return rounded_to(dtype, static_cast<double>(static_cast<float>(x) / static_cast<float>(y)));
 }
@@ -37,7 +38,8 @@ BinRule::BinRule(const Bins& given, Dtype type, bool right_open, bool joint, Out
       dtype(type),
       n(bins.size()),
       half_open(right_open || kind == Bins::Kind::integers),
-      clamps(outside == Outside::clamp) {
+      clamps(outside == Outside::clamp),
+      own_dtype(arithmetic_dtype(type)) {
   if (bins.needs_data()) {
     call::refuse("histogram", "bins that depend on the data must be made definite here; BinEstimator does that");
   }
@@ -58,7 +60,7 @@ void BinRule::resolve_even(bool joint) {
   const bool from_data = bins.origin_ == Bins::Origin::data;
   own_edges = is_float(dtype) && dtype != Dtype::f64 && (from_data || !joint);
   own_arithmetic = own_edges && from_data;
-  stored_guess = is_stored_float(dtype) && !joint;
+  stored_guess = is_stored_float(own_dtype) && !joint;
   lo = bins.lo_;
   hi = bins.hi_;
   if (from_data ? bins.single_ : lo == hi) {
@@ -71,7 +73,7 @@ void BinRule::resolve_even(bool joint) {
   }
   // NumPy fails where the range overflows the data's type; its f64 arithmetic for given ranges takes over.
   if (own_arithmetic && !std::isfinite(own(hi - lo))) own_arithmetic = false;
-  if (own_arithmetic && dtype == Dtype::f32) {  // a range that was found elsewhere may have more digits
+  if (own_arithmetic && own_dtype == Dtype::f32) {  // a range that was found elsewhere may have more digits
     lo = own(lo);
     hi = own(hi);
   }
@@ -87,7 +89,7 @@ void BinRule::resolve_even(bool joint) {
 void BinRule::check_width() const {
   // Steps of several units in the last place can't fail to increase; only narrower ones are looked at one by one.
   const double magnitude = std::max(std::abs(lo), std::abs(hi));
-  const bool is_f32 = own_edges && dtype == Dtype::f32;
+  const bool is_f32 = own_edges && own_dtype == Dtype::f32;
   const bool is_stored = own_edges && !is_f32;
   // Subnormal numbers are as far apart as the smallest of them.
   const double unit = is_f32 ? std::max(magnitude * 0x1p-23, 0x1p-149) : std::max(magnitude * 0x1p-52, 0x1p-1074);
@@ -104,7 +106,7 @@ void BinRule::check_width() const {
         "histogram",
         fmt::format("too many bins for the range: {} bins of {}:{} as {} have no width; give fewer bins, a wider "
                     "range or edges",
-                    n, lo, hi, to_string(own_edges ? dtype : Dtype::f64)));
+                    n, lo, hi, to_string(own_edges ? own_dtype : Dtype::f64)));
   }
 }
 
@@ -142,7 +144,7 @@ std::string texts_of(BinRules rules, BinRules others) {
 }
 
 double BinRule::own(double x) const noexcept {
-  return dtype == Dtype::f32 ? static_cast<double>(static_cast<float>(x)) : rounded_to(dtype, x);
+  return own_dtype == Dtype::f32 ? static_cast<double>(static_cast<float>(x)) : rounded_to(own_dtype, x);
 }
 
 double BinRule::edge(std::uint64_t i) const noexcept {
@@ -226,7 +228,8 @@ std::uint64_t BinRule::guess(double x, const Halves& halves, const At& at) const
 bool BinRule::same_edges(const BinRule& other) const noexcept {
   if (n != other.n || half_open != other.half_open) return false;
   if (kind == Bins::Kind::even && other.kind == Bins::Kind::even && lo == other.lo && hi == other.hi &&
-      own_edges == other.own_edges && own_arithmetic == other.own_arithmetic && (!own_edges || dtype == other.dtype)) {
+      own_edges == other.own_edges && own_arithmetic == other.own_arithmetic &&
+      (!own_edges || own_dtype == other.own_dtype)) {
     return true;
   }
   if (kind == Bins::Kind::integers && other.kind == kind) return true;

@@ -246,7 +246,7 @@ Bins bins_that_hold(std::uint64_t n, const ValueRange& range, Dtype dtype) {
   Bins plain = Bins::even(n, range);
   if (have_width(plain, dtype)) return plain;
   const auto parts = static_cast<double>(n);
-  const FloatFormat format = float_format(is_float(dtype) ? dtype : Dtype::f64);
+  const FloatFormat format = float_format(is_float(dtype) ? arithmetic_dtype(dtype) : Dtype::f64);
   const double most = greatest_of(format);
   const double unit = power_of_two(1 - format.precision);
   const double least = std::ldexp(1.0, format.least);

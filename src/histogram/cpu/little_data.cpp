@@ -23,7 +23,7 @@ std::optional<Bins> bins_with_edges(const ValueRange& range, bool of_data, std::
   } catch (const Error& error) {  // bins without width, which NumPy has
     if (error.code() != ErrorCode::invalid_argument) throw;
   }
-  if (is_stored_float(dtype) && !joint) return std::nullopt;
+  if (is_stored_float(arithmetic_dtype(dtype)) && !joint) return std::nullopt;
   return Bins::edges({edges.begin(), edges.end()});
 }
 

@@ -34,6 +34,9 @@ bool comes_before(T a, T b) {
       return (x.bits & 0x8000) != 0 ? -size : size;
     };
     return comes_before<double>(value(a), value(b));
+  } else if constexpr (std::is_same_v<T, Bfloat16>) {
+    const auto value = [](Bfloat16 x) { return std::bit_cast<float>(std::uint32_t{x.bits} << 16); };
+    return comes_before<float>(value(a), value(b));
   } else if constexpr (std::is_floating_point_v<T>) {
     return std::isnan(b) ? !std::isnan(a) : a < b;
   } else {
@@ -161,7 +164,7 @@ void check_sizes(const std::vector<std::size_t>& sizes, const std::vector<std::s
 template <class T>
 class SortCpuOf : public testing::Test {};
 using AllTypes = testing::Types<std::uint8_t, std::int8_t, std::uint16_t, std::int16_t, std::uint32_t, std::int32_t,
-                                std::uint64_t, std::int64_t, Half, float, double>;
+                                std::uint64_t, std::int64_t, Half, Bfloat16, float, double>;
 TYPED_TEST_SUITE(SortCpuOf, AllTypes);
 
 TYPED_TEST(SortCpuOf, SmallSizes) {
@@ -356,6 +359,7 @@ TEST(SortCpu, EveryInstructionSet) {
           {2});
     check_sizes<std::int64_t>({25, 33, 1009}, {});
     check_sizes<Half>({25, 33, 1009}, {});
+    check_sizes<Bfloat16>({25, 33, 1009}, {});
   });
 }
 

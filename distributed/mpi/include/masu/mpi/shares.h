@@ -25,7 +25,8 @@ struct Keys {
   static constexpr unsigned bits = 8 * sizeof(T);
   static constexpr std::uint64_t all = ~std::uint64_t{0} >> (64 - bits);
   static constexpr std::uint64_t sign = std::uint64_t{1} << (bits - 1);
-  static constexpr std::uint64_t infinity = sizeof(T) == 2 ? 0x7c00 : sizeof(T) == 4 ? 0x7f800000 : 0x7ff0000000000000;
+  static constexpr std::uint64_t infinity = ((std::uint64_t{1} << masu::detail::form_of(dtype_of<T>).exponent_bits) - 1)
+                                            << masu::detail::form_of(dtype_of<T>).fraction_bits;
 
   /// A value whose place is after all elements whose ordered key (descending, its complement) is at most `key`; nothing
   /// if there is no such element.
