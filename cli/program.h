@@ -152,6 +152,7 @@ struct Command {
 };
 
 Command add_bench(CommandLine& line);
+Command add_cache(CommandLine& line);
 Command add_convert(CommandLine& line);
 Command add_devices(CommandLine& line);
 Command add_dot(CommandLine& line);

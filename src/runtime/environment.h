@@ -18,7 +18,9 @@ struct Environment {
   std::string cuda_library;           // MASU_CUDA_LIBRARY
   std::string nvrtc;                  // MASU_NVRTC
   std::vector<std::string> toolkits;  // CUDA_HOME, CUDA_PATH
+  std::string packaged_kernels;       // MASU_PACKAGED_KERNELS
   bool sync = false;                  // MASU_SYNC
+  bool compiles_fully = false;        // MASU_COMPILE=full
 };
 
 // Read once, by the first call of masu's or the first look for devices: getenv() crashes while another thread writes

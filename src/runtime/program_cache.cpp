@@ -3,6 +3,7 @@
 #include "runtime/program_cache.h"
 
 #include "runtime/kernel_source.h"
+#include "runtime/packaged_kernels.h"
 
 #include <masu/error.h>
 #include <masu/version.h>
@@ -88,30 +89,33 @@ std::string sha256(std::string data) {
 namespace {
 
 // Each field with its length, so that no two sets of fields give the same bytes.
-std::string key_of(const Device& device, std::string_view text, std::string_view options) {
-  const std::string identity = device.cache_identity();
-  std::string fields;
-  for (const std::string_view field : {version(), std::string_view(identity), options, text}) {
-    fields += fmt::format("{}:", field.size());
-    fields += field;
-  }
-  return sha256(std::move(fields));
+std::string key_of(std::initializer_list<std::string_view> fields) {
+  std::string all;
+  for (const std::string_view field : fields) (all += fmt::format("{}:", field.size())) += field;
+  return sha256(std::move(all));
 }
 
-std::shared_ptr<Module> load_or_compile(Device& device, const std::string& key, std::string_view text,
-                                        std::string_view options, const std::string& directory) {
-  const DiskCache cache(directory);
-  const std::optional<std::string> entry = cache.load(key);
-  if (std::optional<NotedBinary> kept = entry ? unpack(*entry) : std::nullopt) {
-    try {
-      if (std::shared_ptr<Module> module = device.load(kept->binary)) {
-        module->recall(std::move(kept->notes));
-        return module;
-      }
-    } catch (const Error& error) {  // an entry that the driver does not take is a miss
-      if (error.code() == ErrorCode::device_lost) throw;
-    }
+// Null where there is no entry, or none that the driver takes.
+std::shared_ptr<Module> loaded(Device& device, const std::optional<std::string>& entry) {
+  std::optional<NotedBinary> kept = entry ? unpack(*entry) : std::nullopt;
+  if (!kept) return nullptr;
+  try {
+    std::shared_ptr<Module> module = device.load(kept->binary);
+    if (module != nullptr) module->recall(std::move(kept->notes));
+    return module;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::device_lost) throw;
+    return nullptr;
   }
+}
+
+// `source`: of the text and the options.
+std::shared_ptr<Module> load_or_compile(Device& device, const std::string& source, const std::string& key,
+                                        std::string_view text, std::string_view options, const std::string& directory) {
+  const std::string& architecture = device.info().architecture;
+  if (auto module = loaded(device, packaged_kernel(architecture, key_of({architecture, source})))) return module;
+  const DiskCache cache(directory);
+  if (auto module = loaded(device, cache.load(key))) return module;
   std::shared_ptr<Module> module = device.compile(text, options);
   if (!cache.enabled()) return module;  // PoCL compiles all kernels once more when it is asked for a binary
   if (const std::string binary = module->binary(); !binary.empty()) cache.store(key, pack(module->notes(), binary));
@@ -156,7 +160,8 @@ void drop_ready(Kept& kept) {
 std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options,
                                        const std::string& directory) {
   if (reads_files(text, options)) return device.compile(text, options);
-  const std::string key = key_of(device, text, options);
+  const std::string source = key_of({version(), options, text});
+  const std::string key = key_of({device.cache_identity(), source});
   Kept& kept = device.kept();
   std::promise<std::shared_ptr<Module>> promise;
   std::shared_future<std::shared_ptr<Module>> other;
@@ -171,7 +176,7 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
   }
   if (other.valid()) return other.get();
   try {
-    std::shared_ptr<Module> module = load_or_compile(device, key, text, options, directory);
+    std::shared_ptr<Module> module = load_or_compile(device, source, key, text, options, directory);
     promise.set_value(module);
     return module;
   } catch (...) {
@@ -198,8 +203,8 @@ std::string header(const std::string& key, std::string_view content) {
   return fmt::format("masu-cache-1 {} {}\n", key, sha256(std::string(content)));
 }
 
-// The content of a regular file of at most that many bytes; nothing for what else has the name, a pipe that nobody
-// writes or a device.
+}  // namespace
+
 std::optional<std::string> read_file(const fs::path& path, std::uint64_t most) {
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (file < 0) return std::nullopt;
@@ -215,6 +220,8 @@ std::optional<std::string> read_file(const fs::path& path, std::uint64_t most) {
   ::close(file);
   return good ? std::optional(std::move(text)) : std::nullopt;
 }
+
+namespace {
 
 // A process that ends meanwhile leaves no file, if the file system supports files without a name.
 bool write_file(const fs::path& path, std::string_view header, std::string_view content) {

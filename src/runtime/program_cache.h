@@ -22,6 +22,10 @@ std::string sha256(std::string data);
 std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options,
                                        const std::string& directory = environment().cache_directory);
 
+// The content of a regular file of at most that many bytes; nothing for what else has the name, a pipe that nobody
+// writes or a device.
+std::optional<std::string> read_file(const std::filesystem::path& path, std::uint64_t most);
+
 // Files under a directory of the user's, found by key: whatever is wrong with one, or with the directory, is a miss.
 
 class DiskCache {

@@ -114,7 +114,8 @@ namespace {
 
 class Device final : public runtime::Device {
  public:
-  Device(std::shared_ptr<Context> context, DeviceInfo info) : context_(std::move(context)) {
+  Device(std::shared_ptr<Context> context, DeviceInfo info, std::string identity)
+      : context_(std::move(context)), identity_(std::move(identity)) {
     info_ = std::move(info);
     limits_ = limits_of(context_->driver(), context_->device(), info_);
     architecture_ = architecture_of(context_->driver(), context_->device());
@@ -166,6 +167,7 @@ class Device final : public runtime::Device {
     }
   }
   [[nodiscard]] std::string cache_identity() const override {
+    if (!identity_.empty()) return identity_;
     return fmt::format("cuda; {}; {}; driver {}; {}", info_.name, info_.architecture, info_.driver,
                        compiler_identity(nvrtc()));
   }
@@ -177,6 +179,7 @@ class Device final : public runtime::Device {
 
  private:
   std::shared_ptr<Context> context_;
+  std::string identity_;
   LaunchLimits limits_;
   int architecture_ = 0;  // 90 for sm_90
   std::string prelude_;
@@ -184,8 +187,8 @@ class Device final : public runtime::Device {
 
 }  // namespace
 
-std::shared_ptr<runtime::Device> make_device(std::shared_ptr<Context> context, DeviceInfo info) {
-  return std::make_shared<Device>(std::move(context), std::move(info));
+std::shared_ptr<runtime::Device> make_device(std::shared_ptr<Context> context, DeviceInfo info, std::string identity) {
+  return std::make_shared<Device>(std::move(context), std::move(info), std::move(identity));
 }
 
 namespace {

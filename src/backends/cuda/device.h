@@ -19,7 +19,9 @@ struct Listed {
 // Every device of the driver's; "cuda:N" counts the usable ones. One unusable entry that says why where there is none.
 std::vector<Listed> list_devices(const Loaded<Driver>& driver);
 
-std::shared_ptr<runtime::Device> make_device(std::shared_ptr<Context> context, DeviceInfo info);
+// `identity`: what its programs depend on beside their texts, where that is not what the driver tells.
+std::shared_ptr<runtime::Device> make_device(std::shared_ptr<Context> context, DeviceInfo info,
+                                             std::string identity = {});
 
 // An in-order queue: a CUstream, and the host memory that its commands still need.
 std::unique_ptr<runtime::Stream> make_stream(std::shared_ptr<Context> context, Timing timing);

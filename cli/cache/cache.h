@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls whose kernels `masu cache build` compiles.
+#pragma once
+
+#include <masu/device.h>
+#include <functional>
+#include <vector>
+
+namespace masu::cli {
+
+// Runs them on the device, in the order of how often programs make them; `done` is called after each.
+void run_common_calls(const Device& device, const std::function<void()>& done);
+
+}  // namespace masu::cli

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packages of kernels: what was written is read, and whatever is wrong is a miss.
+#include "runtime/packaged_kernels.h"
+
+#include "expect_error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace masu::runtime {
+namespace {
+
+std::string key_of(int number) {
+  return std::string(63, 'a') + static_cast<char>('0' + number);
+}
+
+class PackagedKernelsTest : public ::testing::Test {
+ protected:
+  PackagedKernelsTest() {
+    for (const int number : {3, 1, 2, 0}) {  // in no order of their keys
+      kernels.emplace_back(key_of(number), std::string(1000 * number, 'x') + std::to_string(number));
+    }
+    whole = make_package(kernels, 1 << 20).first;
+  }
+  // How many of the kernels are found as they were given; what is found otherwise is a failure.
+  [[nodiscard]] std::size_t hits(std::string_view package) const {
+    std::size_t found = 0;
+    for (const auto& [key, content] : kernels) {
+      const std::optional<std::string> got = find_in_package(package, key);
+      if (!got) continue;
+      EXPECT_EQ(*got, content);
+      ++found;
+    }
+    for (const std::string& key : {key_of(9), std::string(64, '0'), std::string()}) {
+      EXPECT_EQ(find_in_package(package, key), std::nullopt);
+    }
+    return found;
+  }
+
+  Kernels kernels;
+  std::string whole;
+};
+
+TEST_F(PackagedKernelsTest, WhatIsGivenIsFound) {
+  EXPECT_EQ(make_package(kernels, 1 << 20).second, 4U);
+  EXPECT_EQ(hits(whole), 4U);
+  const auto [none, count] = make_package({}, 1 << 20);
+  EXPECT_EQ(count, 0U);
+  EXPECT_EQ(hits(none), 0U);
+}
+
+TEST_F(PackagedKernelsTest, APackageHasTheFirstKernelsThatFit) {
+  EXPECT_EQ(make_package(kernels, whole.size()).second, 4U);
+  const auto [package, count] = make_package(kernels, whole.size() - 1);
+  EXPECT_EQ(count, 3U);
+  EXPECT_LT(package.size(), whole.size());
+  EXPECT_EQ(hits(package), 3U);
+  EXPECT_EQ(find_in_package(package, kernels.back().first), std::nullopt);
+  EXPECT_EQ(make_package(kernels, 0).second, 0U);
+}
+
+TEST_F(PackagedKernelsTest, TruncatedPackagesMiss) {
+  std::size_t most = 0;
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    const std::size_t found = hits(std::string_view(whole).substr(0, bytes));
+    EXPECT_GE(found, most);  // never fewer in a longer one
+    EXPECT_LT(found, 4U);
+    most = found;
+  }
+  EXPECT_EQ(most, 3U);
+}
+
+TEST_F(PackagedKernelsTest, ChangedBytesMiss) {
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    for (const int flipped : {1, 0x80, 0xff}) {
+      std::string changed = whole;
+      changed[at] = static_cast<char>(changed[at] ^ flipped);
+      EXPECT_LT(hits(changed), 4U) << at;
+    }
+  }
+}
+
+TEST_F(PackagedKernelsTest, WhatIsNoPackageHasNoKernels) {
+  EXPECT_EQ(hits(""), 0U);
+  EXPECT_EQ(hits("masu-kernels-2\n" + whole.substr(15)), 0U);
+  EXPECT_EQ(hits("masu-kernels-1\n" + std::string(8, '\xff') + std::string(1000, '\xff')), 0U);
+}
+
+TEST_F(PackagedKernelsTest, UnknownArchitecturesAreRefused) {
+  MASU_EXPECT_ERROR((void)compile_only_device("sm_91"), invalid_argument,
+                    "--arch takes sm_80, sm_90, sm_100, sm_120, got 'sm_91'");
+  MASU_EXPECT_ERROR((void)compile_only_device(""), invalid_argument, "got ''");
+}
+
+}  // namespace
+}  // namespace masu::runtime
