@@ -30,7 +30,7 @@ using Function = SumRule::Function;
 
 // The columns of one matrix of `rows` rows. Those for which nothing is certain are copied and added as rows.
 void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t columns, std::byte* to) {
-  constexpr std::uint64_t task_columns = 512;
+  constexpr std::uint64_t task_columns = 128;
   constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;
   const std::size_t size = size_of(rule.dtype);
   const std::size_t result_size = size_of(rule.result);
