@@ -132,8 +132,7 @@ void AddRows(const Strip& strip, ColumnSums& sums) {
 // Adds elements as they are, and those of other dtypes as the float or double that they are.
 template <class S>
 void AddColumns(const Strip& strip, ColumnSums& sums) {
-  if constexpr (std::is_same_v<S, QuickRanged>) AddRows<S, float>(strip, sums);
-  else if (strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float)) AddRows<S, float>(strip, sums);
+  if (strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float)) AddRows<S, float>(strip, sums);
   else AddRows<S, double>(strip, sums);
 }
 
@@ -181,34 +180,61 @@ bool SumsBy(const Strip& strip, double divisor, double* results, std::uint8_t* s
                                 });
 }
 
-// Sums of floats, or of what has no more bits, by their range. All are multiples of the last bit of the least one, so
-// doubles that do not reach 2^53 of it are exact; else n additions are off by 2^-53 of n times the greatest each.
-template <class R>
+// Sums of floats, or of what has no more bits than these, by their range. All are multiples of the last bit of the
+// least one, so doubles that do not reach 2^53 of it are exact; else n additions are off by 2^-53 of n times the
+// greatest each.
+template <class R, class T>
 bool RangedSums(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
-  using Bits = QuickRanged::Bits;
+  using Ranged = QuickRanged<T>;
+  using Bits = typename Ranged::Bits;
+  using Word = hn::TFromD<Bits>;
+  constexpr bool wide = std::is_same_v<T, double>;
   ColumnSums sums;
-  AddColumns<QuickRanged>(strip, sums);
-  const int digits = is_stored_float(strip.dtype) ? float_format(strip.dtype).precision
-                                                  : std::min<int>(24, 8 * static_cast<int>(size_of(strip.dtype)));
-  const auto room = static_cast<std::uint32_t>(std::max(53 - digits - static_cast<int>(std::bit_width(strip.rows)), 0));
-  const auto exponent = [](hn::Vec<Bits> twice)
-                            HWY_ATTR { return hn::Max(hn::ShiftRight<24>(twice), hn::Set(Bits(), 1)); };
+  AddRows<Ranged, T>(strip, sums);
+  int unused = 53 - 24;  // bits of a double
+  if constexpr (wide) {
+    auto some = hn::Set(Bits(), Word{1} << 52);
+    for (std::size_t c = 0; c < strip.columns; c += hn::Lanes(QD()))
+      some = hn::Or(some, LoadSums<Ranged>(sums, c).some);
+    HWY_ALIGN Word all[HWY_MAX_BYTES / sizeof(Word)] = {};
+    hn::Store(some, Bits(), all);
+    unused = 52;
+    for (std::size_t i = 0; i < hn::Lanes(Bits()); ++i) unused = std::min(unused, std::countr_zero(all[i]));
+  } else if (strip.dtype != Dtype::f32) {
+    unused =
+        53 - (is_float(strip.dtype) ? float_format(strip.dtype).precision : 8 * static_cast<int>(size_of(strip.dtype)));
+  }
+  const int room = std::max(unused - static_cast<int>(std::bit_width(strip.rows)), 0);
+  const auto exponent = [](hn::Vec<Bits> twice) HWY_ATTR {
+    return hn::Max(hn::ShiftRight<std::numeric_limits<T>::digits>(twice), hn::Set(Bits(), 1));
+  };
   // 0 where sums are exact, else `lost`.
-  const auto unless_exact = [&](const QuickRanged& of, auto lost) HWY_ATTR {
+  const auto unless_exact = [&](const Ranged& of, auto lost) HWY_ATTR -> QV {
     const auto range = hn::Sub(exponent(of.most), exponent(hn::Sub(hn::Zero(Bits()), of.least)));
-    const auto within = hn::Eq(hn::Min(range, hn::Set(Bits(), room)), range);
-    return hn::PromoteTo(QD(), hn::BitCast(QuickRanged::D(), hn::IfThenZeroElse(within, lost)));
+    const auto within = hn::Eq(hn::Min(range, hn::Set(Bits(), static_cast<Word>(room))), range);
+    const auto rest = hn::BitCast(typename Ranged::D(), hn::IfThenZeroElse(within, lost));
+    if constexpr (wide) return rest;
+    else return hn::PromoteTo(QD(), rest);
   };
   const auto by = [&]<bool Exact>(std::bool_constant<Exact>, double times) HWY_ATTR {
     return RoundColumns<R, Exact>(
         strip.columns, divisor, false, results, sure, [&](std::size_t c) HWY_ATTR -> QuickTotals {
-          const auto of = LoadSums<QuickRanged>(sums, c);
-          const auto lost = Exact ? hn::Set(Bits(), infinity_bits<float>) : hn::ShiftRight<1>(of.most);
+          const auto of = LoadSums<Ranged>(sums, c);
+          const auto lost = Exact ? hn::Set(Bits(), infinity_bits<T>) : hn::ShiftRight<1>(of.most);
           return {of.sum, hn::Zero(QD()), QuickTimes(unless_exact(of, lost), times)};
         });
   };
   const auto n = static_cast<double>(strip.rows);
-  return by(std::true_type(), 1) || by(std::false_type(), n * n * 0x1.001p-53);
+  return by(std::true_type(), 1) || (!wide && by(std::false_type(), n * n * 0x1.001p-53));
+}
+
+// Whether the first doubles of a strip have bits to spare for such sums.
+inline bool MayBeRanged(const Strip& strip) {
+  std::uint64_t some = 0;
+  for (std::size_t c = 0; c < std::min<std::size_t>(strip.columns, 8); ++c) {
+    some |= static_cast<const std::uint64_t*>(strip.x)[c];
+  }
+  return std::countr_zero(some) > static_cast<int>(std::bit_width(strip.rows));
 }
 
 template <class R>
@@ -257,11 +283,12 @@ bool SumsOfColumns(const Strip& strip, double divisor, double* results, std::uin
   const bool few = strip.rows <= quick_few;
   if (strip.dtype == Dtype::f64) {
     bool all = false;
+    if (MayBeRanged(strip) && RangedSums<R, double>(strip, divisor, results, sure)) return true;
     if (!few && SplitColumns<R>(strip, divisor, results, sure, all)) return all;
   } else if (!is_float(strip.dtype) && size_of(strip.dtype) >= sizeof(float)) {
     return WholeSums<R>(strip, divisor, results, sure);
   } else {
-    if (RangedSums<R>(strip, divisor, results, sure)) return true;
+    if (RangedSums<R, float>(strip, divisor, results, sure)) return true;
     if (!few && std::is_same_v<R, float>) return false;
   }
   return few ? by(std::type_identity<QuickTwice>()) : by(std::type_identity<QuickErrors>());

@@ -114,27 +114,35 @@ struct QuickExactMoments {
     f(any);
   }
 };
-// Sums of floats, with the greatest magnitude and the least one that is not 0, without their signs' bits: these mostly
-// prove that no addition was rounded.
+// Sums of floats, with the greatest magnitude and the least one that is not 0, without their signs' bits, and the bits
+// of doubles: these mostly prove that no addition was rounded.
+template <class T>
 struct QuickRanged {
-  using D = hn::Rebind<float, QD>;
+  using D = hn::Rebind<T, QD>;
   using Bits = hn::RebindToUnsigned<D>;
   QV sum;
   hn::Vec<Bits> most;   // twice its bits
   hn::Vec<Bits> least;  // the same, taken from 0
+  hn::Vec<Bits> some;
   HWY_INLINE QuickRanged() {}
   HWY_INLINE void AddElements(hn::Vec<D> x) {
     const auto bits = hn::BitCast(Bits(), x);
     const auto twice = hn::Add(bits, bits);
-    sum = hn::Add(sum, hn::PromoteTo(QD(), x));
     most = hn::Max(most, twice);
     least = hn::Max(least, hn::Sub(hn::Zero(Bits()), twice));
+    if constexpr (std::is_same_v<T, float>) {
+      sum = hn::Add(sum, hn::PromoteTo(QD(), x));
+    } else {
+      sum = hn::Add(sum, x);
+      some = hn::Or(some, bits);
+    }
   }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
     f(sum);
     f(most);
     f(least);
+    if constexpr (std::is_same_v<T, double>) f(some);
   }
 };
 // Sums of integers of 4 or 8 bytes, modulo 2^64, and, of the latter, of their upper halves.
