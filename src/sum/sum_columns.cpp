@@ -128,8 +128,9 @@ bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std:
                void* results, bool refuses) {
   const FloatingPointScope usual;
   const std::uint64_t length = x.count / rows;
-  if (length == 1 && take_single(rule, x.data, rows, results)) return true;
-  if (columns > 1 && cpu::are_quick_columns(rule, length)) {
+  const bool quick = rule.addend == 0;
+  if (quick && length == 1 && take_single(rule, x.data, rows, results)) return true;
+  if (quick && columns > 1 && cpu::are_quick_columns(rule, length)) {
     const std::uint64_t elements = length * columns;
     for (std::uint64_t first = 0; first < x.count; first += elements) {
       take_columns(rule, static_cast<const std::byte*>(x.data) + first * size_of(rule.dtype), length, columns,
