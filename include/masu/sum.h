@@ -40,9 +40,13 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace masu {
+
+/// A number that is added to sums.
+using SumAddend = std::variant<double, std::int64_t, std::uint64_t>;
 
 struct SumOptions {
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
@@ -55,6 +59,9 @@ struct SumOptions {
   Dtype result = Dtype::f64;
   /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.
   std::uint64_t ddof = 0;
+  /// One addend more of the sum of each row, exact as the others: converted to the data's float dtype first, or to the
+  /// type that sums of integers have, modulo 2^64. Of sums; of integers it is an integer.
+  SumAddend initial = 0.0;
   /// Whether sums and dot products of integers that do not fit their type are modulo 2^64 rather than an error.
   bool wrap = false;
   /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, from a multiple of

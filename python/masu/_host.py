@@ -186,11 +186,6 @@ def put(a, places, numbers):
     a.reshape(-1)[places] = numbers
 
 
-def with_first(lines, number):
-    """Lines with one element more in each, the same."""
-    return np.concatenate((lines, np.full((*lines.shape[:-1], 1), number, lines.dtype)), axis=-1)
-
-
 def totals(a, shape, dtype):
     """An array for what masu finds for each line, of one dtype for all."""
     return np.empty(shape)

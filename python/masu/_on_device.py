@@ -128,13 +128,6 @@ def zeros_elsewhere(name, a, where):
     return kept
 
 
-def with_first(lines, number):
-    count = lines.size // lines.shape[-1]
-    columns = swapped(lines.reshape(count, -1), 1, count)
-    longer = joined(columns.reshape(-1), sent(lines, np.full(count, number, lines.dtype))).reshape(-1, count)
-    return swapped(longer, 1, len(longer)).reshape((*lines.shape[:-1], len(longer)))
-
-
 def totals(a, shape, dtype):
     """An array for what masu finds for each line: integers modulo 2^64, as NumPy adds them."""
     return empty(a, dtype if dtype.kind == "f" else "i64" if a.dtype.kind == "i" else "u64", shape)

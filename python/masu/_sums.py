@@ -93,10 +93,11 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     if rounded.kind == "f" and data.dtype.kind != "f":
         lines = on.converted(lines, rounded)
     if more:
-        wide = np.promote_types(lines.dtype, rounded) if rounded.kind == "f" else rounded
-        lines = on.with_first(on.converted(lines, wide), np.asarray(initial, rounded))
+        initial = np.asarray(initial, rounded).item()
+        if rounded.kind == "f":
+            lines = on.converted(lines, np.promote_types(lines.dtype, rounded))
     totals = on.totals(lines, shape, rounded)
-    _masu.sum_rows(lines, totals, FLOATS.get(rounded.num, "f64"), on.device_for(device, lines))
+    _masu.sum_rows(lines, totals, FLOATS.get(rounded.num, "f64"), on.device_for(device, lines), initial if more else None)
     return on.returned(on.converted(totals, rounded), out)
 
 

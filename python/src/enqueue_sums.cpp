@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums, moments, medians, dot products and running sums of the arrays of tensors.h, enqueued.
+#include "elements/stored_float.h"
 #include "enqueue.h"
 #include "scan/scan_device.h"
+#include "sum/sum_totals.h"
 
 #include <masu/convert.h>
 #include <masu/quantile.h>
@@ -46,20 +48,19 @@ bool takes_zeros(const Tensor& tensor, std::uint64_t rows) {
   return tensor.count * masu::size_of(tensor.dtype) >= least_bytes && rows <= most_rows;
 }
 
-// The bits of a number as an element of a sum's dtype: f32, f64 or a 64-bit integer. False for what is not plain.
-bool addend(PyObject* number, Dtype dtype, std::uint64_t& bits) {
+// A number of Python's as an addend of a sum of that dtype: a float or a 64-bit integer. False for what is not plain.
+bool addend(PyObject* number, Dtype dtype, masu::SumAddend& found) {
   std::int64_t whole = 0;
   double value = 0;
   bool is_int = false;
   if (!masu::is_float(dtype)) {
     if (!integer(number, whole) || (whole < 0 && !masu::is_signed(dtype))) return false;
-    bits = static_cast<std::uint64_t>(whole);
+    found = whole;
     return true;
   }
   if (!plain_number(number, value, is_int)) return false;
-  const auto narrow = static_cast<float>(value);
-  bits = dtype == Dtype::f64 ? std::bit_cast<std::uint64_t>(value) : std::bit_cast<std::uint32_t>(narrow);
-  return dtype == Dtype::f64 || (dtype == Dtype::f32 && std::isfinite(narrow));
+  found = value;
+  return std::isfinite(masu::rounded_to(dtype, value));
 }
 
 }  // namespace
@@ -106,31 +107,20 @@ Outcome enqueued::reduce(EnqueuedCall& call) {
   if (!dtype_of(given[Name::dtype], usual, result)) return Outcome::not_plain;
   const bool rounded = masu::is_float(result);
   if (!rounded && (floats || !is_sum)) return Outcome::not_plain;
-  const bool is_more = !is_none(given[Name::initial]);  // another element
-  std::uint64_t initial = 0;
-  if (is_more && (lines.number() != 1 || result != usual || !addend(given[Name::initial], result, initial))) {
+  masu::SumAddend initial;
+  if (!is_none(given[Name::initial]) && (result != usual || !addend(given[Name::initial], result, initial))) {
     return Outcome::not_plain;
   }
   call.option(static_cast<std::uint64_t>(ddof));
-  call.option(is_more ? 1 : 0);
-  call.option(initial);
+  call.option(masu::addend_of(x.dtype, initial));
   if (takes_zeros(x, lines.number())) call.zeros(lines.number() * sizeof(std::uint32_t));
   call.output(result, false, lines.reduced(given[Name::keepdims] == Py_True), given[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
     masu::SumOptions options{.rows = lines.number(),
                              .ddof = static_cast<std::uint64_t>(ddof),
+                             .initial = initial,
                              .zeros = call.has_zeros() ? &data[2] : nullptr};
     if (rounded) options.result = result;
-    if (is_more) {
-      const std::size_t size = masu::size_of(usual);
-      Buffer<std::byte> all(stream.device(), (x.count + 1) * size);
-      Buffer<std::byte> elements = all.slice(0, x.count * size);
-      Buffer<std::byte> last = all.slice(x.count * size, size);
-      as_dtype(stream, data[0], x.dtype, elements, usual);
-      stream.write(last, std::as_bytes(std::span(&initial, 1)).first(size));
-      static_cast<void>(form(stream, all, usual, data[1], options));
-      return;
-    }
     // Columns as they lie; but squares of integers are added fast only in short ones.
     constexpr std::uint64_t short_lines = std::uint64_t{1} << 16;
     const bool as_they_lie =

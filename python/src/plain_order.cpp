@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <numeric>
 #include <vector>
 
 namespace masu_python {
@@ -38,6 +39,16 @@ bool is_plain_work(const HostLines& a) {
          stays_here(a.count);
 }
 
+// The place of each element in its line.
+void write_places(const Lines& lines, std::uint64_t* to) {
+  for (std::uint64_t i = 0; i < lines.outer; ++i) {
+    if (lines.inner == 1) std::iota(to, to + lines.length, std::uint64_t{0});
+    for (std::uint64_t k = 0; k < lines.length; ++k, to += lines.inner) {
+      if (lines.inner != 1) std::fill_n(to, lines.inner, k);
+    }
+  }
+}
+
 // A new array like `a`, or of `places`, whose lines work(rows, their number, memory for their results) writes.
 template <class F>
 PyObject* new_lines(HostLines& a, bool places, const F& work) {
@@ -51,6 +62,11 @@ PyObject* new_lines(HostLines& a, bool places, const F& work) {
     return result.release().ptr();
   }
   brief_call(a.count, [&] {
+    if (masu::are_lines_in_order(a.elements(), a.lines.outer, a.lines.inner)) {
+      if (!places) std::memcpy(to, a.array->data, a.count * size);
+      else write_places(a.lines, static_cast<std::uint64_t*>(to));
+      return;
+    }
     masu::by_lines(size, a.array->data, a.lines, places ? sizeof(std::uint64_t) : size, to,
                    [&](const void* rows, std::uint64_t number, void* made) {
                      const std::uint64_t count = number * a.lines.length;
@@ -134,6 +150,9 @@ PyObject* plain::sort(const Arguments& values) {
   nb::object result =
       nb::steal(PyObject_VectorcallMethod(lines.flat ? flatten : copy, of, lines.flat ? 1 : 2, nullptr));
   if (!result.is_valid()) return nullptr;
+  if (array->is_plain() && masu::are_lines_in_order(a.elements(), lines.outer, lines.inner)) {
+    return result.release().ptr();
+  }
   // A copy has no gaps.
   if (array->is_float() && !sort_keeps_bits(dtype, data_of(result), count)) return nullptr;
   PyObject* const by[] = {result.ptr(), lines.flat || values[1] == nullptr ? last : values[1], stable};

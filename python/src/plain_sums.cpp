@@ -11,6 +11,7 @@
 #include <masu/sum.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -25,8 +26,8 @@ constexpr std::uint64_t few_running = std::uint64_t{1} << 17;
 
 using SumFunction = masu::SumRule::Function;
 
-masu::SumRule rule_of(SumFunction function, Dtype dtype, std::uint64_t ddof = 0) {
-  return {function, dtype, masu::is_float(dtype) ? dtype : Dtype::f64, ddof};
+masu::SumRule rule_of(SumFunction function, Dtype dtype, std::uint64_t ddof = 0, double addend = 0) {
+  return {function, dtype, masu::is_float(dtype) ? dtype : Dtype::f64, ddof, masu::addend_of(dtype, addend)};
 }
 
 // A scalar of NumPy's, of a float that write(memory) writes.
@@ -65,9 +66,11 @@ class Reduction {
     return true;
   }
   [[nodiscard]] std::uint64_t length() const { return lines_.lines.length; }
+  // A number as a float of the array's dtype.
+  [[nodiscard]] double converted(double number) const { return masu::rounded_to(data_.dtype, number); }
   // The results of a function: an array, or a scalar where there is one.
-  [[nodiscard]] PyObject* reduced(SumFunction function, std::uint64_t ddof = 0) const {
-    const masu::SumRule rule = rule_of(function, data_.dtype, ddof);
+  [[nodiscard]] PyObject* reduced(SumFunction function, std::uint64_t ddof = 0, double addend = 0) const {
+    const masu::SumRule rule = rule_of(function, data_.dtype, ddof, addend);
     const Lines& lines = lines_.lines;
     const auto write = [&](void* to) {
       brief_call(data_.count, [&] { return masu::sum_lines(rule, data_, data_, lines.number(), lines.inner, to); });
@@ -143,7 +146,9 @@ PyObject* plain::sum(const Arguments& values) {
   const NumpyArray* const a = numpy_array(values[0]);
   if (a == nullptr) return nullptr;
   if (a->is_integer() || a->is_bool()) return sum_of_integers(*a, values);
-  if (values[5] != nullptr) return nullptr;
+  double addend = 0;
+  bool is_int = false;
+  if (values[5] != nullptr && !plain_number(values[5], addend, is_int)) return nullptr;
   PyObject* array = values[0];
   nb::object part;
   if (values[6] != nullptr) {
@@ -153,8 +158,8 @@ PyObject* plain::sum(const Arguments& values) {
     array = part.ptr();
   }
   Reduction reduction;
-  if (!reduction.find(array, values[1], values[4])) return nullptr;
-  return reduction.reduced(SumFunction::sum);
+  if (!reduction.find(array, values[1], values[4]) || !std::isfinite(reduction.converted(addend))) return nullptr;
+  return reduction.reduced(SumFunction::sum, 0, addend);
 }
 
 // Integers: NumPy's product. Two lines of floats: the exact one.

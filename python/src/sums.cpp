@@ -5,9 +5,12 @@
 #include <masu/convert.h>
 #include <masu/scan.h>
 #include <masu/sum.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/variant.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace masu_python {
 namespace {
@@ -24,10 +27,12 @@ auto brief_call(const Array& input, const F& work) {
 // into its memory, rounded to the result's dtype; on the host those of floats are rounded to `rounded` and put into f64
 // or f32, which hold that, and those of integers, modulo 2^64, into integers of 64 bits.
 template <class F, class... More>
-void reduce(const Output& output, const char* rounded, std::uint64_t ddof, const Device& device, const F& function,
-            const Input& x, const More&... y) {
+void reduce(const Output& output, const char* rounded, masu::SumOptions options_of, const Device& device,
+            const F& function, const Input& x, const More&... y) {
   const auto options = [&](Dtype dtype) {
-    masu::SumOptions options{.rows = output.count(), .ddof = ddof, .wrap = true};
+    masu::SumOptions options = options_of;
+    options.rows = output.count();
+    options.wrap = true;
     if (masu::is_float(dtype)) options.result = dtype;
     return options;
   };
@@ -48,12 +53,15 @@ void reduce(const Output& output, const char* rounded, std::uint64_t ddof, const
 
 void dot(nb::handle x, nb::handle y, nb::handle result, const char* rounded, const Device& device) {
   reduce(
-      Output(result), rounded, 0, device, [](auto&&... given) { return masu::dot(given...); }, Input(x), Input(y));
+      Output(result), rounded, {}, device, [](auto&&... given) { return masu::dot(given...); }, Input(x), Input(y));
 }
 
-void sum_rows(nb::handle data, nb::handle result, const char* rounded, const Device& device) {
+// `initial`: None, or an addend more of each.
+void sum_rows(nb::handle data, nb::handle result, const char* rounded, const Device& device,
+              std::optional<masu::SumAddend> initial) {
   reduce(
-      Output(result), rounded, 0, device, [](auto&&... x) { return masu::sum(x...); }, Input(data));
+      Output(result), rounded, {.initial = initial.value_or(0.0)}, device, [](auto&&... x) { return masu::sum(x...); },
+      Input(data));
 }
 
 // Means, or with a ddof that is not negative variances, with `root` the roots of these.
@@ -62,7 +70,7 @@ void moments(nb::handle data, nb::handle result, const char* rounded, std::int64
   const auto moment = [&](auto&&... x) {
     return ddof < 0 ? masu::mean(x...) : root ? masu::standard_deviation(x...) : masu::variance(x...);
   };
-  reduce(Output(result), rounded, static_cast<std::uint64_t>(std::max<std::int64_t>(ddof, 0)), device, moment,
+  reduce(Output(result), rounded, {.ddof = static_cast<std::uint64_t>(std::max<std::int64_t>(ddof, 0))}, device, moment,
          Input(data));
 }
 
@@ -100,7 +108,7 @@ void convert(nb::handle data, nb::handle result, const Device& device) {
 
 void register_sums(nb::module_& m) {
   m.def("dot", dot);
-  m.def("sum_rows", sum_rows);
+  m.def("sum_rows", sum_rows, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
   m.def("sum_columns", sum_columns);
   m.def("moments", moments);
   m.def("convert", convert);

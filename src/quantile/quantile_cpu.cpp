@@ -8,6 +8,7 @@
 #include "select/select_places.h"
 #include "sort/cpu/sort_cpu.h"
 #include "sort/cpu/sort_simd.h"
+#include "sort/numpy_order.h"
 
 #include <masu/device.h>
 #include <masu/quantile.h>
@@ -19,6 +20,7 @@
 #include <array>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
@@ -308,11 +310,10 @@ template <bool indices, class T>
 void part_rows(const T* x, std::uint64_t count, std::uint64_t rows, Places places, OutputOf<indices, T>* to) {
   const std::uint64_t length = count / rows;
   if (count == 0) return;
-  if (places.empty()) {
-    for (std::uint64_t i = 0; i < count; ++i) {
-      if constexpr (indices) to[i] = i % length;
-      else to[i] = x[i];
-    }
+  if (places.empty() || are_lines_in_order({dtype_of<T>, x, count}, rows, 1)) {
+    if constexpr (!indices) std::copy_n(x, count, to);
+    else
+      for (std::uint64_t row = 0; row < rows; ++row, to += length) std::iota(to, to + length, std::uint64_t{0});
     return;
   }
   each_row<T>(x, rows, length, places, [&](std::uint64_t first, std::uint64_t count, PlacedElement<WorkOf<T>>* found) {

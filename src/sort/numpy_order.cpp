@@ -94,6 +94,17 @@ void argsort_nans_last(Stream& stream, const Buffer<std::byte>& data, Dtype dtyp
   static_cast<void>(argsort(stream, floats, dtype, order, Dtype::u64, ascending(options)));
 }
 
+bool are_lines_in_order(const ArrayView& data, std::uint64_t outer, std::uint64_t inner) {
+  constexpr std::uint64_t least = 16;  // elements that are worth a call
+  const std::uint64_t matrix = data.count / outer;
+  if (matrix < least) return false;
+  const auto* first = static_cast<const std::byte*>(data.data);
+  for (std::uint64_t i = 0; i < outer; ++i, first += matrix * size_of(data.dtype)) {
+    if (!cpu::trend_of({data.dtype, Order::ascending}, first, matrix, inner).rising) return false;
+  }
+  return true;
+}
+
 bool has_nan(const ArrayView& data) {
   return dispatch(data.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;

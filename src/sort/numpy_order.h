@@ -31,6 +31,8 @@ struct Unordered {
   bool other_nan = false;  // NaNs with other bits than the one that NumPy's sort writes for all of them; any of f16
 };
 MASU_EXPORT Unordered find_unordered(const ArrayView& data);
+// Whether all lines of outer x length x inner elements, along the middle, are in order.
+[[nodiscard]] MASU_EXPORT bool are_lines_in_order(const ArrayView& data, std::uint64_t outer, std::uint64_t inner);
 // In one pass.
 [[nodiscard]] MASU_EXPORT bool has_nan(const ArrayView& data);
 

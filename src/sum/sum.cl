@@ -157,16 +157,28 @@ MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong col
 #else
 #define SUM_ADD_RARELY(from, end) SUM_ADD_VECTORS(from, end)
 #endif
-// The elements before and after the vectors.
-#if MASU_BY_COLUMN
-#define SUM_ADD_EDGES
+// The elements before and after the vectors, and with MASU_ADDEND the row's addend, whose bits are y_at. To sums of integers,
+// which have 64 bits more for it, SUM_ADD_ADDEND adds it.
+#if MASU_ADDEND && !MASU_FLOAT
+#define SUM_ADDENDS 0
 #else
-#define SUM_ADD_EDGES                                                                   \
-  for (size_t e = first; e < edges; e += stride) {                                      \
-    const size_t element = e < head ? e : e + vectors * MASU_PER_VECTOR;                \
-    const MASU_BITS one_x = element_at(xs, element);                                    \
-    SUM_ADD(one_x, SUM_ONE_Y(element))                                                  \
-  }
+#define SUM_ADDENDS MASU_ADDEND
+#define SUM_ADD_ADDEND
+#endif
+#if MASU_BY_COLUMN
+#define SUM_ADD_EDGES                                       \
+  for (size_t e = first; e < SUM_ADDENDS; e += stride) {    \
+    SUM_ADD((MASU_BITS)y_at, (MASU_BITS)y_at)               \
+  }                                                         \
+  SUM_ADD_ADDEND
+#else
+#define SUM_ADD_EDGES                                                                                 \
+  for (size_t e = first; e < edges + SUM_ADDENDS; e += stride) {                                      \
+    const size_t element = e < head ? e : e + vectors * MASU_PER_VECTOR;                              \
+    const MASU_BITS one_x = SUM_ADDENDS && e == edges ? (MASU_BITS)y_at : element_at(xs, element);    \
+    SUM_ADD(one_x, SUM_ONE_Y(element))                                                                \
+  }                                                                                                   \
+  SUM_ADD_ADDEND
 #endif
 
 // This work-item's column. `rows` is below 2^40; as compilers do not know that, they leave the column in one register and

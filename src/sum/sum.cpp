@@ -32,7 +32,11 @@ constexpr std::uint64_t most_rows = std::uint64_t{1} << 32;
 }
 
 SumRule rule_of(Function function, Dtype dtype, const SumOptions& options) {
-  return {function, dtype, options.result, options.ddof};
+  const std::uint64_t addend = addend_of(dtype, options.initial);
+  const SumRule rule{function, dtype, options.result, options.ddof, addend};
+  if (addend != 0 && function != Function::sum)
+    refuse(fmt::format("{}: initial must be 0, as only sums have one", rule.name()));
+  return rule;
 }
 
 // Returns the elements of a row.
@@ -137,8 +141,9 @@ class RowResults final : public call::Primitive {
   }
   // Adds once more, as the error says how large the exact total is.
   void refuse_misfit() {
-    RowSums totals(stream_->device(), rule_.dtype, rule_.needs(), length_,
-                   [&](std::uint64_t /*row*/, const Totals& found) { (void)rule_.bits(Parts(found), length_); });
+    RowSums totals(
+        stream_->device(), rule_.dtype, rule_.needs(), length_,
+        [&](std::uint64_t /*row*/, const Totals& found) { (void)rule_.bits(Parts(rule_.whole(found)), length_); });
     totals.add(*stream_, x_.buffer(), x_.buffer().byte_offset(), y_.buffer(), y_.buffer().byte_offset(), x_.count(),
                false);
   }

@@ -61,8 +61,10 @@ HWY_INLINE hn::Mask<QD> QuickIsEven(QV v) {
 }
 // Whether all are far from what T does not hold.
 template <class T>
+inline constexpr double most_tame = std::is_same_v<T, double> ? 0x1p1000 : 0x1p127;
+template <class T>
 HWY_INLINE hn::Mask<QD> QuickTame(const QuickTotals& of) {
-  const QV most = hn::Set(QD(), std::is_same_v<T, double> ? 0x1p1000 : 0x1p127);
+  const QV most = hn::Set(QD(), most_tame<T>);
   return hn::And(hn::And(hn::Le(hn::Abs(of.sum), most), hn::Le(hn::Abs(of.error), most)), hn::Le(of.bound, most));
 }
 
@@ -95,16 +97,25 @@ constexpr bool IsPowerOfTwo(double number) {
 template <class T, bool Exact>
 HWY_INLINE QuickResults QuickQuotient(const QuickTotals& of, double divisor) {
   const QD d;
+  const QV zero = hn::Zero(d);
+  if constexpr (Exact) {
+    const auto tame = hn::And(hn::Eq(of.bound, zero), hn::Le(hn::Abs(of.sum), hn::Set(d, most_tame<T>)));
+    if (divisor == 1) return {hn::Add(QuickAs<T>(of.sum), zero), tame};
+    const QV quotient = hn::Div(of.sum, hn::Set(d, divisor));
+    const QV found = hn::Add(QuickAs<T>(quotient), zero);
+    if constexpr (std::is_same_v<T, double>) return {found, tame};
+    // Rounded twice, which tells if that lies in the middle of two numbers, but the quotient beside it.
+    const hn::RebindToUnsigned<QD> bits;
+    const auto below = hn::And(hn::BitCast(bits, quotient), hn::Set(bits, 0x1fffffff));
+    const auto between =
+        hn::MaskFromVec(hn::BitCast(d, hn::VecFromMask(bits, hn::Eq(below, hn::Set(bits, 0x10000000)))));
+    const auto usual = hn::Or(hn::Ge(hn::Abs(quotient), hn::Set(d, 0x1p-100)), hn::Eq(of.sum, zero));
+    return {found, hn::And(hn::AndNot(between, usual), tame)};
+  }
   if (IsPowerOfTwo(divisor)) {
-    const double factor = 1 / divisor;
-    const QV zero = hn::Zero(d);
     const QV least = hn::Set(d, 0x1p-900);
     const auto exact = [&](QV v) HWY_ATTR { return hn::Or(hn::Ge(hn::Abs(v), least), hn::Eq(v, zero)); };
-    if constexpr (Exact) {
-      const QV found = hn::Add(QuickAs<T>(QuickTimes(of.sum, factor)), zero);
-      const auto tame = hn::And(hn::Eq(of.bound, zero), QuickTame<T>(of));
-      return {found, hn::And(tame, exact(of.sum))};
-    }
+    const double factor = 1 / divisor;
     const QV bound = hn::Add(QuickTimes(of.bound, factor), hn::Set(d, 0x1p-1074));
     QuickResults found = QuickRounded<T>(
         {QuickTimes(of.sum, factor), QuickTimes(of.error, factor), hn::IfThenZeroElse(hn::Eq(of.bound, zero), bound)});
@@ -134,7 +145,6 @@ HWY_INLINE QuickResults QuickQuotient(const QuickTotals& of, double divisor) {
   const QV half = hn::Mul(QuickTimes(gap, 0.5), by);
   const auto near = hn::Lt(doubt, QuickTimes(half, 1 - 0x1p-50));
   // Halfway between two numbers: the one whose last bit is 0.
-  const QV zero = hn::Zero(d);
   const auto between = hn::And(hn::Eq(inexact, zero), hn::Eq(hn::Abs(rest), half));
   const QV other = hn::Add(found, hn::CopySign(gap, rest));
   const QV even = hn::IfThenElse(QuickIsEven<T>(size), found, other);

@@ -30,7 +30,7 @@ using Function = SumRule::Function;
 
 // The columns of one matrix of `rows` rows. Those for which nothing is certain are copied and added as rows.
 void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t columns, std::byte* to) {
-  constexpr std::uint64_t task_columns = 512;
+  constexpr std::uint64_t task_columns = 128;
   constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;
   const std::size_t size = size_of(rule.dtype);
   const std::size_t result_size = size_of(rule.result);
@@ -128,8 +128,9 @@ bool sum_lines(const SumRule& rule, const ArrayView& x, const ArrayView& y, std:
                void* results, bool refuses) {
   const FloatingPointScope usual;
   const std::uint64_t length = x.count / rows;
-  if (length == 1 && take_single(rule, x.data, rows, results)) return true;
-  if (columns > 1 && cpu::are_quick_columns(rule, length)) {
+  const bool quick = rule.addend == 0;
+  if (quick && length == 1 && take_single(rule, x.data, rows, results)) return true;
+  if (quick && columns > 1 && cpu::are_quick_columns(rule, length)) {
     const std::uint64_t elements = length * columns;
     for (std::uint64_t first = 0; first < x.count; first += elements) {
       take_columns(rule, static_cast<const std::byte*>(x.data) + first * size_of(rule.dtype), length, columns,

@@ -9,6 +9,7 @@
 #include <masu/device.h>
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <optional>
 #include <type_traits>
@@ -127,6 +128,7 @@ void sum_quickly(const SumRows& to, const T* x, const T* y, std::uint64_t rows) 
   const std::uint64_t length = to.length();
   const std::uint64_t divisor = rule.function == Function::mean ? length : 1;
   const bool root = rule.function == Function::standard_deviation;
+  const double addend = to_f64(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(rule.addend)));
   // For more f32 than that the bound proves no result of f64.
   const bool proves = rule.is_spread() || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= quick_few;
   in_tasks(rows, length, [&](std::uint64_t first, std::uint64_t end) {
@@ -139,7 +141,7 @@ void sum_quickly(const SumRows& to, const T* x, const T* y, std::uint64_t rows) 
       } else {
         if (proves && rule.function == Function::dot) found = quick_dot(from, with, length, rule.result);
         else if (proves && rule.is_spread()) found = quick_spread(from, {length, rule.ddof, root, rule.result});
-        else if (proves) found = quick_sum(from, length, rule.result, divisor);
+        else if (proves) found = quick_sum(from, length, rule.result, divisor, addend);
       }
       if (found) to.take(row, *found);
       else take_exactly(to, row, from, with);
@@ -167,7 +169,8 @@ void sum_rows(const SumRows& to, const void* x, const void* y, std::uint64_t cou
   const SumRule& rule = to.rule();
   const std::uint64_t length = to.length();
   if (length == 0) return to.take_nothing(count);
-  if (are_quick_rows(rule, count, length)) return sum_together(to, static_cast<const std::byte*>(x), count);
+  if (rule.addend == 0 && are_quick_rows(rule, count, length))
+    return sum_together(to, static_cast<const std::byte*>(x), count);
   if (!is_quick(rule, length)) {
     return add_rows(rule.dtype, rule.needs(), x, y, count, length,
                     [&](std::uint64_t row, const Totals& totals) { to.take(row, totals); });

@@ -111,11 +111,14 @@ Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std:
   const bool both = needs.values && needs.squares;
   const bool wide = rule.result_dtype() == Dtype::f64;
   const auto make = [&](bool tries, Layout layout) {
-    return sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide, count,
-                          layout, rows);
+    Plan plan = sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide,
+                               count, layout, rows);
+    plan.adds = rule.addend != 0;
+    if (plan.adds) plan.lines = 1;  // what a work-item holds has no place for one
+    return plan;
   };
   // Rows of few elements are columns of one row each.
-  const bool few = count <= sum_plan::tuned.held / 2;
+  const bool few = count <= sum_plan::tuned.held / 2 && rule.addend == 0;
   if (columns > 1 || few) {
     const Plan plan = make(true, Layout::columns);
     if (columns > 1 || plan.lines > 1) return plan;
@@ -206,6 +209,7 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, co
   const bool both = plan.inputs == Inputs::both;
   const std::uint64_t divisor = both ? rule_.ddof : rule_.function == Function::mean ? count_ : 1;
   const std::uint64_t begin = workspace.byte_offset();
+  const call::At second{y, plan.adds ? rule_.addend : y.byte_offset()};
   const auto place_of = [&](const BufferBase* target, std::uint64_t own) {
     return target != nullptr ? call::At{*target, target->byte_offset()} : call::At{workspace, begin + own};
   };
@@ -215,7 +219,7 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, co
                           std::uint64_t unsure) {
     launches.push_back(
         call::Kernels(device_, plan.files(true), plan.defines(true), plan.group)
-            .launch(stream, kernel, groups, x, y, count_, rows_, columns_, shares, workspace, begin + flags_at(),
+            .launch(stream, kernel, groups, x, second, count_, rows_, columns_, shares, workspace, begin + flags_at(),
                     what_of(), divisor, static_cast<std::uint32_t>(format.precision),
                     static_cast<std::int32_t>(format.least), static_cast<std::uint32_t>(8 * size_of(result)),
                     place_of(targets.results, results_at()), place_of(targets.status, status_at()), own,

@@ -53,6 +53,13 @@ MASU_INLINE void add_product(ulong *total, const ulong a, const ulong b) {
 #define SUM_ADD_PRODUCT(total, x_bits, y_bits) total[0] += (ulong)(SUM_LONG(x_bits) * SUM_LONG(y_bits));
 #endif
 #endif
+// Those of a sum.
+#define SUM_TOTAL_WORDS (MASU_ADDEND ? 2 : SUM_NUMBER_WORDS)
+#if MASU_ADDEND
+#define SUM_ADD_ADDEND                     \
+  extend(total, SUM_NUMBER_WORDS, 2);      \
+  if (first == 0) add_word(total, y_at);
+#endif
 #if MASU_INPUTS == 1
 #define SUM_ADD(bits, unused) SUM_ADD_NUMBER(total, bits)
 #else
@@ -69,7 +76,7 @@ inline void add_unit(__global const uchar *x, const ulong x_at, __global const u
   ulong total[3] = {0, 0, 0};
   SUM_ADD_RARELY(first, vectors)
   SUM_ADD_EDGES
-  extend(total, MASU_INPUTS == 1 ? SUM_NUMBER_WORDS : SUM_PRODUCT_WORDS, 3);
+  extend(total, MASU_INPUTS == 1 ? SUM_TOTAL_WORDS : SUM_PRODUCT_WORDS, 3);
   MASU_UNROLLED
   for (int d = 0; d < MASU_TABLE_ROWS; ++d) {
     const uint digit = (uint)(total[d / 4] >> (d % 4 * 16)) & 65535u;

@@ -42,6 +42,20 @@ TEST_P(SumNvrtc, EveryTypeAndInput) {
   }
 }
 
+// Sums with an addend.
+TEST_P(SumNvrtc, Addends) {
+  if (GetParam() != 90) return;
+  for (const Dtype dtype : {Dtype::i16, Dtype::u64, Dtype::f16, Dtype::f32, Dtype::f64}) {
+    for (const auto layout : {sum_plan::Layout::shared, sum_plan::Layout::columns}) {
+      sum_plan::Plan plan = sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, false, 1024, layout);
+      plan.adds = true;
+      std::vector<std::string> kernels{"sum_teams"};
+      if (layout == sum_plan::Layout::shared) kernels.insert(kernels.end(), {"sum_shared", "sum_clusters"});
+      expect_compiles(plan.files(true), plan.defines(true), kernels);
+    }
+  }
+}
+
 // Sums that become f64, and columns of few elements.
 TEST_P(SumNvrtc, FineSumsAndShortColumns) {
   if (GetParam() != 90) return;

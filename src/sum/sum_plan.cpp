@@ -109,6 +109,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
                                     {"MASU_BY_COLUMN", layout == Layout::columns},
                                     {"MASU_LINES", lines},
                                     {"MASU_RUNNING", running},
+                                    {"MASU_ADDEND", adds},
                                     {"MASU_SHORT", is_short || running},
                                     {"MASU_SHARES_COLUMNS", shares_columns},
                                     {"MASU_QUICK", finishes && quick}};

@@ -64,6 +64,7 @@ struct Plan {
   bool shares_columns = false;  // several work-groups may share them
   bool is_short = false;        // by column: rows of few elements
   unsigned lines = 1;           // by column: rows whose elements a work-item holds, `unroll` of each
+  bool adds = false;            // an addend to the sum of each row
   bool running = false;         // by column: results are the sums up to each element
   unsigned group = 64;
   unsigned unroll = 1;

@@ -98,18 +98,6 @@ struct QuickPlain {
   }
   [[nodiscard]] HWY_INLINE double Error() const { return 0; }
 };
-// Additions that are exact as long as `size` is 0.
-struct QuickExact {
-  QV sum;
-  QV size;  // the bits of all errors
-  HWY_INLINE QuickExact() { sum = size = hn::Zero(QD()); }
-  HWY_INLINE void Add(QV x) { size = hn::Or(size, QuickAddTo(sum, x)); }
-  template <class F>
-  HWY_INLINE void EachField(const F& f) {
-    f(sum);
-    f(size);
-  }
-};
 // Additions whose errors are added up, with the sum of their magnitudes.
 struct QuickErrors {
   QV sum;

@@ -84,7 +84,7 @@ MASU_INLINE void add_product(double *sum, double *error, double *lost, const dou
 #define SUM_START_PART ulong total[2] = {0, 0};
 #define SUM_ADD(bits, unused) SUM_ADD_NUMBER(total, bits)
 #define SUM_END_PART                    \
-  extend(total, SUM_NUMBER_WORDS, 2);   \
+  extend(total, SUM_TOTAL_WORDS, 2);    \
   part[0] = total[0];                   \
   part[1] = total[1];
 inline void add_part(ulong *part, const ulong *other) {

@@ -272,12 +272,13 @@ namespace {
 // From so many pieces on, threads share them.
 constexpr std::uint64_t pieces_a_task = 8;
 
-// The sum of part(first, n) of pieces.
+// The sum of part(first, n) of pieces, and of `addend`.
 template <class Part>
-QuickPart quick_pieces(std::uint64_t count, const Part& part) {
+QuickPart quick_pieces(std::uint64_t count, double addend, const Part& part) {
   const std::uint64_t pieces = (count + quick_piece - 1) / quick_piece;
   Compensated total;
   double bound = 0;
+  total.add(addend);
   const auto take = [&](const QuickPart& found) {
     total.add(found.sum);
     total.add_error(found.error);
@@ -311,13 +312,15 @@ std::optional<double> quick_result(const QuickPart& total, Dtype result, std::ui
 // part(first, n, cut) of each piece. Numbers of f32 are cut only where they are few, as rests of f32 say too little of
 // many; and what that proves nothing of is added again as f64.
 template <class T, class Part>
-std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64_t divisor, const Part& part) {
+std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64_t divisor, double addend,
+                                  const Part& part) {
   constexpr bool wide = std::is_same_v<T, double>;
   constexpr std::uint64_t fewest = wide ? quick_few : 256;
   constexpr std::uint64_t few = std::uint64_t{1} << 18;
   const auto found = [&](bool cut) {
     const auto piece = [&](std::uint64_t first, std::uint64_t n) { return part(first, n, cut); };
-    return quick_result(count > quick_piece ? quick_pieces(count, piece) : piece(0, count), result, divisor);
+    const bool several = count > quick_piece || addend != 0;
+    return quick_result(several ? quick_pieces(count, addend, piece) : piece(0, count), result, divisor);
   };
   if (count > fewest && (wide || count <= few)) {
     const std::optional<double> sure = found(true);
@@ -334,20 +337,21 @@ bool are_equal(const T* x, std::uint64_t count) {
 
 }  // namespace
 
-#define MASU_QUICK(name, T)                                                                               \
-  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor) { \
-    return quick_total<T>(count, result, divisor, [&](std::uint64_t first, std::uint64_t n, bool cut) {   \
-      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n, cut);                                     \
-    });                                                                                                   \
-  }                                                                                                       \
-  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {            \
-    return quick_total<T>(count, result, 1, [&](std::uint64_t first, std::uint64_t n, bool cut) {         \
-      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n, cut);                          \
-    });                                                                                                   \
-  }                                                                                                       \
-  std::optional<double> quick_spread(const T* x, const QuickSpread& what) {                               \
-    const std::optional<double> found = HWY_DYNAMIC_DISPATCH(QuickSpread##name)(x, what);                 \
-    return !found && are_equal(x, what.count) ? 0 : found;                                                \
+#define MASU_QUICK(name, T)                                                                                     \
+  std::optional<double> quick_sum(const T* x, std::uint64_t count, Dtype result, std::uint64_t divisor,         \
+                                  double addend) {                                                              \
+    return quick_total<T>(count, result, divisor, addend, [&](std::uint64_t first, std::uint64_t n, bool cut) { \
+      return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n, cut);                                           \
+    });                                                                                                         \
+  }                                                                                                             \
+  std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {                  \
+    return quick_total<T>(count, result, 1, 0, [&](std::uint64_t first, std::uint64_t n, bool cut) {            \
+      return HWY_DYNAMIC_DISPATCH(QuickDot##name)(x + first, y + first, n, cut);                                \
+    });                                                                                                         \
+  }                                                                                                             \
+  std::optional<double> quick_spread(const T* x, const QuickSpread& what) {                                     \
+    const std::optional<double> found = HWY_DYNAMIC_DISPATCH(QuickSpread##name)(x, what);                       \
+    return !found && are_equal(x, what.count) ? 0 : found;                                                      \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)

@@ -26,10 +26,12 @@ inline constexpr std::uint64_t quick_few = 64;
 // Elements between two reductions: bounds grow with the chains.
 inline constexpr std::uint64_t quick_piece = std::uint64_t{1} << 15;
 
-// The sum divided by `divisor`, rounded to `result`, f32 or f64. The whole work is done by all threads where it is
-// worth it.
-std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
-std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1);
+// The sum with `addend`, divided by `divisor`, rounded to `result`, f32 or f64. The whole work is done by all threads
+// where it is worth it.
+std::optional<double> quick_sum(const float* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1,
+                                double addend = 0);
+std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype result, std::uint64_t divisor = 1,
+                                double addend = 0);
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
 // The product of up to quick_dot_stored stored floats, rounded to their dtype.

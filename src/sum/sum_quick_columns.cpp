@@ -19,140 +19,47 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "sum/sum_certain-inl.h"
+#include "sum/sum_strip-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t column_strip = 512;           // columns whose sums stay in the first-level cache
 constexpr std::uint64_t column_rows_together = 16;  // rows that are read side by side
 
-struct ColumnSums {
-  static constexpr std::size_t most_fields = 5;
-  HWY_ALIGN double fields[most_fields][column_strip];
-  ColumnSums(std::size_t columns, std::size_t used) {
-    const std::size_t lanes = hn::Lanes(QD());
-    for (std::size_t i = 0; i < used; ++i) std::fill_n(fields[i], (columns + lanes - 1) / lanes * lanes, 0.0);
-  }
-};
-
-// Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
-// beforehand, and a rest. It takes half the additions of QuickErrors.
-//
-// Method: S. M. Rump, T. Ogita, S. Oishi, "Accurate floating-point summation part I", SIAM J. Sci. Comput. 31(1), 2008.
-// For fewer than 2^40 numbers. A unit is represented by 1.5 * 2^52 units: adding and subtracting that cuts a number.
-class QuickUnits {
- public:
-  explicit QuickUnits(std::uint64_t count)
-      : count_(static_cast<double>(count)),
-        to_unit_(1.5 * PowerOfTwo(margin + static_cast<int>(std::bit_width(count)) - 1)),
-        to_most_(1 / 1.5 * PowerOfTwo(1 - static_cast<int>(std::bit_width(count)))) {}
-  // For numbers hardly larger than `sample`; NaN where there is none.
-  [[nodiscard]] HWY_INLINE double Unit(double sample) const {
-    constexpr std::uint64_t exponent = 0x7ff0000000000000;
-    const double size = std::bit_cast<double>(std::bit_cast<std::uint64_t>(std::max(sample, 0x1p-800)) & exponent);
-    return size < 0x1p800 ? size * to_unit_ : std::numeric_limits<double>::quiet_NaN();
-  }
-  // How large the numbers may be.
-  [[nodiscard]] HWY_INLINE double Most(double unit) const { return unit * to_most_; }
-  // How far the sum of the rests, at most half a unit each, can be from the exact one: each passes through at most
-  // `additions` additions.
-  [[nodiscard]] HWY_INLINE double Bound(double unit, double additions) const {
-    return unit * 0x1p-52 * count_ * additions * 0x1p-53;
-  }
-
- private:
-  static constexpr int margin = 5;  // bits
-  static double PowerOfTwo(int exponent) {
-    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
-  }
-  double count_;
-  double to_unit_;
-  double to_most_;
-};
-// Split numbers, of columns.
-struct QuickSplitColumn {
-  QV sum;
-  QV most;  // the largest magnitude
-  QV rest;
-  QV any;  // the bits of all rests
-  QV unit;
-  HWY_INLINE QuickSplitColumn() {}
-  // What is larger than is known has a part that is larger, too.
-  HWY_INLINE void Add(QV x) {
-    const QV part = hn::Sub(hn::Add(x, unit), unit);
-    const QV left = hn::Sub(x, part);
-    sum = hn::Add(sum, part);
-    rest = hn::Add(rest, left);
-    most = hn::Max(most, hn::Abs(part));
-    any = hn::Or(any, left);
-  }
-  template <class F>
-  HWY_INLINE void EachField(const F& f) {
-    f(sum);
-    f(most);
-    f(rest);
-    f(any);
-    f(unit);
-  }
-};
-
-// Sums of numbers of two doubles, and of their squares.
-struct QuickPairMoments : QuickMoments {
-  HWY_INLINE QuickPairMoments() {}
-  HWY_INLINE void Add(QV x, QV rest) {
-    QuickMoments::Add(x);
-    sum_error = hn::Add(sum_error, rest);
-    squares_error = hn::Add(squares_error, hn::Mul(hn::Add(x, x), rest));
-  }
-};
-// The same of numbers whose squares are doubles: exact as long as `any` is 0.
-struct QuickExactMoments {
-  QV sum;
-  QV squares;
-  QV any;  // the bits of all errors
-  HWY_INLINE QuickExactMoments() {}
-  HWY_INLINE void Add(QV x) {
-    any = hn::Or(any, QuickAddTo(sum, x));
-    any = hn::Or(any, QuickAddTo(squares, hn::Mul(x, x)));
-  }
-  template <class F>
-  HWY_INLINE void EachField(const F& f) {
-    f(sum);
-    f(squares);
-    f(any);
-  }
-};
-// Adds `rows` rows to the sums of a strip of columns, of which as many rows and one follow if `more`.
-// What the doubles of words leave stands `rest` elements after them.
+// Adds `rows` rows to the sums of a strip of columns, which begin if `first`, and of which as many rows and one follow
+// if `more`. What the doubles of words leave stands `rest` elements after them.
 template <class S, class T>
-void AddStrip(const T* x, std::uint64_t rows, bool more, std::uint64_t stride, std::size_t columns, ColumnSums& sums,
-              std::size_t rest = 0) {
-  const QD d;
-  const std::size_t lanes = hn::Lanes(d);
+void AddStrip(const T* x, std::uint64_t rows, bool first, bool more, std::uint64_t stride, std::size_t columns,
+              ColumnSums& sums, std::size_t rest = 0) {
+  const std::size_t lanes = hn::Lanes(QD());
   constexpr std::size_t vectors = 2;  // side by side, as one waits for its sum
+  constexpr std::size_t ahead = 512 / sizeof(T);
   const auto add_to = [&](S& to, const T* from, const auto&... n) HWY_ATTR {
     if constexpr (std::is_same_v<S, QuickPairMoments>) to.Add(QuickLoad(from, n...), QuickLoad(from + rest, n...));
+    else if constexpr (TakesElements<S>) to.AddElements(LoadElements(from, n...));
     else to.Add(QuickLoad(from, n...));
   };
   const auto add = [&](std::size_t c, auto side_by_side, const auto& add_row) HWY_ATTR {
     constexpr std::size_t n = decltype(side_by_side)::value;
     S s[n];
     for (std::size_t k = 0; k < n; ++k) {
-      std::size_t field = 0;
-      s[k].EachField([&](QV& v) HWY_ATTR { v = hn::Load(d, sums.fields[field++] + c + k * lanes); });
+      if (first && !std::is_same_v<S, QuickSplitColumn>)
+        s[k].EachField([](auto& v) HWY_ATTR { v = hn::Zero(hn::DFromV<std::decay_t<decltype(v)>>()); });
+      else s[k] = LoadSums<S>(sums, c + k * lanes);
     }
     for (std::uint64_t row = 0; row < rows; ++row) add_row(x + row * stride + c, s);
     for (std::size_t k = 0; k < n; ++k) {
       std::size_t field = 0;
-      s[k].EachField([&](QV& v) HWY_ATTR { hn::Store(v, d, sums.fields[field++] + c + k * lanes); });
+      s[k].EachField([&](auto& v) HWY_ATTR {
+        hn::Store(v, hn::DFromV<std::decay_t<decltype(v)>>(), FieldAt(sums, field++, c + k * lanes, v));
+      });
     }
   };
   std::size_t c = 0;
   for (; c + vectors * lanes <= columns; c += vectors * lanes) {
     add(c, std::integral_constant<std::size_t, vectors>(), [&](const T* from, S* s) HWY_ATTR {
-      if (more) __builtin_prefetch(from + rows * stride);
+      __builtin_prefetch(from + (more ? rows * stride : ahead));
       for (std::size_t k = 0; k < vectors; ++k) add_to(s[k], from + k * lanes);
     });
   }
@@ -211,15 +118,14 @@ void Widened(const Strip& strip, std::uint64_t first, std::uint64_t rows, To* to
 template <class S, class T>
 void AddRows(const Strip& strip, ColumnSums& sums) {
   HWY_ALIGN T block[(std::is_same_v<T, double> ? 2 : 1) * column_rows_together * column_strip];
-  const std::uint64_t parts = AreWords(strip.dtype) && !std::is_same_v<S, QuickPairMoments> ? 2 : 1;
   for (std::uint64_t row = 0; row < strip.rows; row += column_rows_together) {
     const std::uint64_t here = std::min(column_rows_together, strip.rows - row);
     if (strip.dtype == dtype_of<T>) {
       const T* const from = static_cast<const T*>(strip.x) + row * strip.stride;
-      AddStrip<S>(from, here, row + 2 * here <= strip.rows, strip.stride, strip.columns, sums);
-    } else {
+      AddStrip<S>(from, here, row == 0, row + 2 * here <= strip.rows, strip.stride, strip.columns, sums);
+    } else if constexpr (std::is_floating_point_v<T>) {
       Widened(strip, row, here, block);
-      AddStrip<S>(block, here * parts, false, strip.columns, strip.columns, sums, here * strip.columns);
+      AddStrip<S>(block, here, row == 0, false, strip.columns, strip.columns, sums, here * strip.columns);
     }
   }
 }
@@ -262,28 +168,94 @@ bool RoundColumns(std::size_t columns, double divisor, bool root, double* result
 
 template <class R, class S>
 bool SumsBy(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
-  constexpr bool exact = std::is_same_v<S, QuickExact>;
-  ColumnSums sums(strip.columns, exact ? 2 : 3);
+  ColumnSums sums;
   AddColumns<S>(strip, sums);
   const QD d;
-  const auto additions = static_cast<double>(strip.rows * (AreWords(strip.dtype) ? 2 : 1));
-  const auto totals = [&](std::size_t c) HWY_ATTR -> QuickTotals {
-    const QV zero = hn::Zero(d);
-    const QV sum = hn::Load(d, sums.fields[0] + c);
-    const QV size = hn::Load(d, sums.fields[1] + c);
-    const double times = std::is_same_v<S, QuickTwice> ? 2 : additions * 0x1p-52;
-    const QV lost = hn::Add(QuickTimes(size, times), hn::Set(d, 0x1p-1074));
-    const QV bound = exact ? hn::Set(d, std::numeric_limits<double>::infinity()) : lost;
-    constexpr bool has_error = !exact && !std::is_same_v<S, QuickPlain>;
-    return {sum, has_error ? hn::Load(d, sums.fields[2] + c) : zero, hn::IfThenZeroElse(hn::Eq(size, zero), bound)};
+  const double times = std::is_same_v<S, QuickTwice> ? 2 : static_cast<double>(strip.rows) * 0x1p-52;
+  return RoundColumns<R, false>(strip.columns, divisor, false, results, sure,
+                                [&](std::size_t c) HWY_ATTR -> QuickTotals {
+                                  const S of = LoadSums<S>(sums, c);
+                                  const QV lost = hn::Add(QuickTimes(of.size, times), hn::Set(d, 0x1p-1074));
+                                  return {of.sum, of.error, hn::IfThenZeroElse(hn::Eq(of.size, hn::Zero(d)), lost)};
+                                });
+}
+
+// Sums of floats, or of what has no more bits than these, by their range. All are multiples of the last bit of the
+// least one, so doubles that do not reach 2^53 of it are exact; else n additions are off by 2^-53 of n times the
+// greatest each.
+template <class R, class T>
+bool RangedSums(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
+  using Ranged = QuickRanged<T>;
+  using Bits = typename Ranged::Bits;
+  using Word = hn::TFromD<Bits>;
+  constexpr bool wide = std::is_same_v<T, double>;
+  ColumnSums sums;
+  AddRows<Ranged, T>(strip, sums);
+  int unused = 53 - 24;  // bits of a double
+  if constexpr (wide) {
+    auto some = hn::Set(Bits(), Word{1} << 52);
+    for (std::size_t c = 0; c < strip.columns; c += hn::Lanes(QD()))
+      some = hn::Or(some, LoadSums<Ranged>(sums, c).some);
+    HWY_ALIGN Word all[HWY_MAX_BYTES / sizeof(Word)] = {};
+    hn::Store(some, Bits(), all);
+    unused = 52;
+    for (std::size_t i = 0; i < hn::Lanes(Bits()); ++i) unused = std::min(unused, std::countr_zero(all[i]));
+  } else if (strip.dtype != Dtype::f32) {
+    unused =
+        53 - (is_float(strip.dtype) ? float_format(strip.dtype).precision : 8 * static_cast<int>(size_of(strip.dtype)));
+  }
+  const int room = std::max(unused - static_cast<int>(std::bit_width(strip.rows)), 0);
+  const auto exponent = [](hn::Vec<Bits> twice) HWY_ATTR {
+    return hn::Max(hn::ShiftRight<std::numeric_limits<T>::digits>(twice), hn::Set(Bits(), 1));
   };
-  return RoundColumns<R, exact>(strip.columns, divisor, false, results, sure, totals);
+  // 0 where sums are exact, else `lost`.
+  const auto unless_exact = [&](const Ranged& of, auto lost) HWY_ATTR -> QV {
+    const auto range = hn::Sub(exponent(of.most), exponent(hn::Sub(hn::Zero(Bits()), of.least)));
+    const auto within = hn::Eq(hn::Min(range, hn::Set(Bits(), static_cast<Word>(room))), range);
+    const auto rest = hn::BitCast(typename Ranged::D(), hn::IfThenZeroElse(within, lost));
+    if constexpr (wide) return rest;
+    else return hn::PromoteTo(QD(), rest);
+  };
+  const auto by = [&]<bool Exact>(std::bool_constant<Exact>, double times) HWY_ATTR {
+    return RoundColumns<R, Exact>(
+        strip.columns, divisor, false, results, sure, [&](std::size_t c) HWY_ATTR -> QuickTotals {
+          const auto of = LoadSums<Ranged>(sums, c);
+          const auto lost = Exact ? hn::Set(Bits(), infinity_bits<T>) : hn::ShiftRight<1>(of.most);
+          return {of.sum, hn::Zero(QD()), QuickTimes(unless_exact(of, lost), times)};
+        });
+  };
+  const auto n = static_cast<double>(strip.rows);
+  return by(std::true_type(), 1) || (!wide && by(std::false_type(), n * n * 0x1.001p-53));
+}
+
+// Whether the first doubles of a strip have bits to spare for such sums.
+inline bool MayBeRanged(const Strip& strip) {
+  std::uint64_t some = 0;
+  for (std::size_t c = 0; c < std::min<std::size_t>(strip.columns, 8); ++c) {
+    some |= static_cast<const std::uint64_t*>(strip.x)[c];
+  }
+  return std::countr_zero(some) > static_cast<int>(std::bit_width(strip.rows));
+}
+
+template <class R>
+bool WholeSums(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
+  bool all = true;
+  WithElements(strip, [&]<class T>(const T* /*x*/) HWY_ATTR {
+    if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(std::uint32_t)) {
+      ColumnSums sums;
+      AddRows<QuickWhole<T>, T>(strip, sums);
+      all = RoundColumns<R, false>(strip.columns, divisor, false, results, sure,
+                                   [&](std::size_t c) HWY_ATTR { return LoadSums<QuickWhole<T>>(sums, c).Totals(); });
+    }
+  });
+  return all;
 }
 
 // By split numbers; false where one is larger than its column's first ones let expect.
 template <class R>
 bool SplitColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure, bool& all) {
-  ColumnSums sums(strip.columns, 5);
+  ColumnSums sums;
+  for (auto& field : sums.fields) std::fill(std::begin(field), std::end(field), 0.0);
   const QuickUnits rule(strip.rows);
   double* const units = sums.fields[4];
   for (std::uint64_t row = 0; row < column_rows_together; ++row) {
@@ -308,21 +280,23 @@ bool SplitColumns(const Strip& strip, double divisor, double* results, std::uint
 template <class R>
 bool SumsOfColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
   const auto by = [&]<class S>(std::type_identity<S>) HWY_ATTR { return SumsBy<R, S>(strip, divisor, results, sure); };
-  const bool few = strip.rows * (AreWords(strip.dtype) ? 2 : 1) <= quick_few;
+  const bool few = strip.rows <= quick_few;
   if (strip.dtype == Dtype::f64) {
     bool all = false;
+    if (MayBeRanged(strip) && RangedSums<R, double>(strip, divisor, results, sure)) return true;
     if (!few && SplitColumns<R>(strip, divisor, results, sure, all)) return all;
-  } else if (few || strip.dtype != Dtype::f32) {
-    if (by(std::type_identity<QuickExact>())) return true;
-  } else if (std::is_same_v<R, float>) {
-    return by(std::type_identity<QuickPlain>());
+  } else if (!is_float(strip.dtype) && size_of(strip.dtype) >= sizeof(float)) {
+    return WholeSums<R>(strip, divisor, results, sure);
+  } else {
+    if (RangedSums<R, float>(strip, divisor, results, sure)) return true;
+    if (!few && std::is_same_v<R, float>) return false;
   }
   return few ? by(std::type_identity<QuickTwice>()) : by(std::type_identity<QuickErrors>());
 }
 
 template <class R, class S>
 bool SpreadsBy(const Strip& strip, const QuickSpread& what, double* results, std::uint8_t* sure) {
-  ColumnSums sums(strip.columns, 4);
+  ColumnSums sums;
   AddColumns<S>(strip, sums);
   const QD d;
   const auto n = static_cast<double>(what.count);

@@ -192,6 +192,9 @@ inline void add_in_registers(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t
   __global const uchar *xs = SUM_ROW_AT(row);
   const size_t stride = (size_t)1 << team_bits;
   SUM_READ_AGAIN
+#if MASU_ADDEND
+  for (size_t e = lane; e < 1; ++e) SUM_ADD_AGAIN((MASU_BITS)y_at)
+#endif
   join_exact(number, &kinds, team_bits, parts);
   if (MASU_RUNNING == 0 && lane == 0 && mine < rows) {
     store_result(results + results_at + mine * (bits / 8), bits,

@@ -132,7 +132,7 @@ inline void round_row(const ulong count, SUM_RESULT_PARAMETERS, const size_t beg
 #if MASU_QUICK
   ulong found = 0;
   bool fits = true;
-  sure = result_of(own, count, depth, what, divisor, precision, least, bits, &found, &fits);
+  sure = result_of(own, count + MASU_ADDEND, depth, what, divisor, precision, least, bits, &found, &fits);
   if (sure) store_result(results + results_at + mine * (bits / 8), bits, found);
   if (!fits) atomic_or((__global uint *)(status + status_at), 1u);
 #endif

@@ -279,7 +279,7 @@ inline void join_row(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t row, co
   if (get_local_id(0) == 0) {
     ulong found = 0;
     bool fits = true;
-    const bool sure = result_of(part, count, depth, what, divisor, precision, least, bits, &found, &fits);
+    const bool sure = result_of(part, count + MASU_ADDEND, depth, what, divisor, precision, least, bits, &found, &fits);
     if (sure && stores) {
       store_result(results + results_at + row * (bits / 8), bits, found);
       if (!fits) atomic_or((__global uint *)(status + status_at), 1u);

@@ -2,6 +2,8 @@
 #include "sum/sum_totals.h"
 
 #include "elements/order.h"
+#include "elements/stored_float.h"
+#include "sum/sum_simd.h"
 
 #include <fmt/format.h>
 
@@ -50,6 +52,41 @@ void SumRule::check(std::uint64_t count) const {
   throw Error(ErrorCode::invalid_argument,
               mean ? fmt::format("{}: needs at least one element, got 0", name())
                    : fmt::format("{}: needs more elements than ddof, {}, got {}", name(), ddof, count));
+}
+
+Totals SumRule::whole(const Totals& totals) const {
+  Totals all = totals;
+  const auto add = [&](auto number) {
+    const cpu::Decoded decoded = cpu::decode(number);
+    if (decoded.special != 0) all.values.note(decoded.special);
+    else all.values.add(decoded.mantissa, decoded.exponent, decoded.negative);
+  };
+  dispatch(dtype, [&]<class T>(TypeTag<T>) {
+    if constexpr (is_float_type<T>) add(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(addend)));
+    else if constexpr (is_signed(dtype_of<T>)) add(static_cast<std::int64_t>(addend));
+    else add(addend);
+  });
+  return all;
+}
+
+std::uint64_t addend_of(Dtype dtype, const SumAddend& initial) {
+  const auto* const real = std::get_if<double>(&initial);
+  if (is_float(dtype)) {
+    return dispatch(dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
+      if constexpr (!is_float_type<T>) return 0;
+      else {
+        const T number = rounded_to<T>(std::visit([](auto value) { return static_cast<double>(value); }, initial));
+        const auto bits = std::bit_cast<UnsignedOf<sizeof(T)>>(number);
+        return static_cast<UnsignedOf<sizeof(T)>>(bits << 1) == 0 ? 0 : bits;
+      }
+    });
+  }
+  if (real != nullptr && *real != 0) {
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("sum: initial must be an integer for {}, got {}", to_string(dtype), *real));
+  }
+  if (const auto* const whole = std::get_if<std::int64_t>(&initial)) return static_cast<std::uint64_t>(*whole);
+  return real != nullptr ? 0 : std::get<std::uint64_t>(initial);
 }
 
 std::uint64_t SumRule::bits(const Parts& parts, std::uint64_t count, std::atomic<bool>* misfit) const {

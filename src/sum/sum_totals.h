@@ -6,6 +6,7 @@
 
 #include <masu/dtype.h>
 #include <masu/sum.h>
+#include <masu/version.h>
 
 #include <atomic>
 #include <bit>
@@ -43,6 +44,7 @@ struct SumRule {
   Dtype dtype = Dtype::u8;
   Dtype result = Dtype::f64;
   std::uint64_t ddof = 0;
+  std::uint64_t addend = 0;  // of each sum: the bits of an element, or of an integer of 64 bits
 
   [[nodiscard]] std::string_view name() const noexcept;
   [[nodiscard]] SumNeeds needs() const noexcept;
@@ -53,10 +55,16 @@ struct SumRule {
   [[nodiscard]] Dtype result_dtype() const noexcept;
   // Throws invalid_argument unless the result's dtype is a float's, and rows of `count` elements have a result.
   void check(std::uint64_t count) const;
+  // The totals of a row with the addend.
+  [[nodiscard]] Totals whole(const Totals& totals) const;
   // The bits of a result (a double's, or an integer's) of a row of `count` elements. An integer that does not fit is
   // modulo 2^64, and sets `misfit`; where that is null, throws invalid_argument.
   [[nodiscard]] std::uint64_t bits(const Parts& parts, std::uint64_t count, std::atomic<bool>* misfit = nullptr) const;
 };
+
+// What SumRule::addend is for SumOptions::initial; 0 adds nothing. Throws invalid_argument for what is no integer where
+// the data are.
+MASU_EXPORT std::uint64_t addend_of(Dtype dtype, const SumAddend& initial);
 
 // Makes results.
 struct SumParts {
@@ -91,7 +99,10 @@ class SumRows {
   [[nodiscard]] std::uint64_t length() const noexcept { return length_; }
   // A result that is a float, or exact totals.
   void take(std::uint64_t row, double value) const noexcept { put(row, std::bit_cast<std::uint64_t>(value)); }
-  void take(std::uint64_t row, const Totals& totals) const { put(row, rule_.bits(Parts(totals), length_, misfit_)); }
+  void take(std::uint64_t row, const Totals& totals) const {
+    const auto store = [&](const Totals& all) { put(row, rule_.bits(Parts(all), length_, misfit_)); };
+    rule_.addend == 0 ? store(totals) : store(rule_.whole(totals));
+  }
   // The same for `count` rows from `first` on, all floats.
   void take(std::uint64_t first, const double* values, std::uint64_t count) const noexcept;
   // Rows without elements.

@@ -106,12 +106,13 @@ struct CodeLoops {
 template <class Code>
 const CodeLoops<Code>& code_loops();
 
-// How neighbours stand to each other, zeros as equals and NaNs as equals. Stops where neither is true any more.
+// How keys stand to those `distance` before them, zeros as equals and NaNs as equals. Stops where neither is true any
+// more.
 struct Trend {
-  bool rising = true;   // no key comes before the one on its left: in order
-  bool falling = true;  // no key comes after the one on its left
+  bool rising = true;   // none comes before the other one: in order
+  bool falling = true;  // none comes after it
 };
-Trend trend_of(const KeyRule& rule, const void* keys, std::size_t count);
+Trend trend_of(const KeyRule& rule, const void* keys, std::size_t count, std::size_t distance = 1);
 
 // The values whose order their codes do not tell.
 struct Specials {

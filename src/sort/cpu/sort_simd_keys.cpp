@@ -34,21 +34,21 @@ HWY_INLINE V OneCode(D d, V bits, V flip) {
 }
 
 template <class T>
-Trend TrendOf(Keys<T> key, const T* keys, std::size_t count) {
+Trend TrendOf(Keys<T> key, const T* keys, std::size_t pairs, std::size_t distance) {
   using Code = CodeOf<T>;
   const hn::ScalableTag<Code> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto flip = hn::Set(d, key.coding().flip);
   const Code* bits = reinterpret_cast<const Code*>(keys);
   Trend trend;
-  std::size_t i = 0;
   constexpr std::size_t vectors = 8;  // between two looks at what was seen
-  while (i + vectors * lanes + 1 <= count) {
-    auto drops = hn::Zero(d);  // a lane that is not zero: some key comes before the one on its left
+  for (std::size_t i = 0; i < pairs && pairs >= lanes;) {
+    i = std::min(i, pairs - lanes);  // the last ones again
+    auto drops = hn::Zero(d);        // a lane that is not zero: some key comes before the other one
     auto rises = hn::Zero(d);
-    for (std::size_t k = 0; k < vectors; ++k, i += lanes) {
+    for (std::size_t k = std::min(vectors, (pairs - i) / lanes); k > 0; --k, i += lanes) {
       const auto left = OneCode<T>(d, hn::LoadU(d, bits + i), flip);
-      const auto right = OneCode<T>(d, hn::LoadU(d, bits + i + 1), flip);
+      const auto right = OneCode<T>(d, hn::LoadU(d, bits + i + distance), flip);
       drops = hn::Or(drops, hn::VecFromMask(d, hn::Lt(right, left)));
       rises = hn::Or(rises, hn::VecFromMask(d, hn::Lt(left, right)));
     }
@@ -56,16 +56,19 @@ Trend TrendOf(Keys<T> key, const T* keys, std::size_t count) {
     trend.falling = trend.falling && hn::AllTrue(d, hn::Eq(rises, hn::Zero(d)));
     if (!trend.rising && !trend.falling) return trend;
   }
-  for (; i + 1 < count; ++i) {
+  for (std::size_t i = 0; i < pairs && pairs < lanes; ++i) {
     const auto left = key(keys[i]);
-    const auto right = key(keys[i + 1]);
+    const auto right = key(keys[i + distance]);
     trend.rising = trend.rising && left <= right;
     trend.falling = trend.falling && left >= right;
   }
   return trend;
 }
-Trend AnyTrend(const KeyRule& rule, const void* keys, std::size_t count) {
-  return with_keys(rule, [&]<class T>(Keys<T> key) { return TrendOf(key, static_cast<const T*>(keys), count); });
+Trend AnyTrend(const KeyRule& rule, const void* keys, std::size_t count, std::size_t distance) {
+  if (count <= distance) return {};
+  return with_keys(rule, [&]<class T>(Keys<T> key) {
+    return TrendOf(key, static_cast<const T*>(keys), count - distance, distance);
+  });
 }
 
 template <class T>
@@ -171,8 +174,8 @@ HWY_EXPORT(AnySpecials);
 HWY_EXPORT(AnyRange);
 HWY_EXPORT(AnyNumbers);
 
-Trend trend_of(const KeyRule& rule, const void* keys, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(AnyTrend)(rule, keys, count);
+Trend trend_of(const KeyRule& rule, const void* keys, std::size_t count, std::size_t distance) {
+  return HWY_DYNAMIC_DISPATCH(AnyTrend)(rule, keys, count, distance);
 }
 Specials specials_of(Dtype dtype, const void* keys, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(AnySpecials)(dtype, keys, count);
