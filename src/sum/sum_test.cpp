@@ -385,7 +385,7 @@ TEST(SumAccumulatorBytes, AreCheckedOnReading) {
   };
   changed(0, 'M');
   changed(4, 2);    // another version
-  changed(5, 11);   // no dtype
+  changed(5, 200);  // no dtype
   changed(6, 3);    // no kind
   changed(16, 16);  // no flag
   changed(19, 0);   // far below
