@@ -36,6 +36,11 @@ class TopK(NamedTuple):
     values: Any
     indices: Any
 
+class Groups(NamedTuple):
+    counts: Any
+    offsets: Any
+    order: Any
+
 _Array: TypeAlias = npt.NDArray[Any]
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Integers: TypeAlias = npt.NDArray[np.int64]
@@ -73,7 +78,7 @@ RESULTS = {
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
-    **dict.fromkeys(("unique", "mean", "var", "std"), "Any"), "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK",
+    **dict.fromkeys(("unique", "mean", "var", "std"), "Any"), "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
 DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
@@ -83,7 +88,7 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "stable": "bool | None", "descending": "bool | _NoValueType | None", "keepdims": "bool", "density": "bool | None",
     **dict.fromkeys(("return_index", "return_inverse", "return_counts", "equal_nan", "sorted", "overwrite_input", "right", "largest",
                      "recompute"), "bool"),
-    **dict.fromkeys(("minlength", "k", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
+    **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
     "DeviceArray.device": "Device", "kth": "npt.ArrayLike", "q": "npt.ArrayLike", "array": "npt.ArrayLike",
     "side": 'Literal["left", "right"]', "dtype": "npt.DTypeLike | None", "ddof": "float", "correction": "float | _NoValueType",
     "method": "_Method", "QuantileFinder.method": "str", "split_every": "int | Literal[False] | None", "source": "str", "options": "str",
@@ -206,7 +211,7 @@ def write(package, folder):
         for one in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(one, ast.ClassDef):
                 definitions.setdefault(one.name, one)
-    described = {"TopK": ""}
+    described = {"TopK": "", "Groups": ""}
 
     def add(name):
         node = definitions.get(name)
