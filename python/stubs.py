@@ -72,7 +72,7 @@ _Device: TypeAlias = str | Device | None
 SAME = "npt.NDArray[_Scalar]"  # of the array's own type, and _Array where that is not known
 RESULTS = {
     "sort": (SAME, "_T"), "partition": (SAME, "_T"), "argsort": ("_Counts", "_T"), "argpartition": ("_Counts", "_T"), "cumsum": ("_Array", "_T"),
-    **dict.fromkeys(("searchsorted", "dot", "sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
+    **dict.fromkeys(("searchsorted", "dot", "sum", "segment_sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
                      "digitize"), ("Any", "_T")),
     "histogram": ("tuple[_Array, _Array]", "tuple[_T, _T]"), "histogram_bin_edges": ("_Array", "_T"),
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
@@ -97,7 +97,7 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "SumAccumulator.kind": 'Literal["sum", "squares", "dot"] | None', "op": 'Literal["minmax", "min", "max", "count-nonzero"]',
     "ReduceAccumulator.nan": 'Literal["propagate", "skip"]', "TopkAccumulator.nan": 'Literal["last", "skip"]', "columns": "Sequence[Any]",
     "topk.out": "tuple[Any, Any] | None", "below": "float", "above": "float", "nan": "float", "counts": "npt.ArrayLike",
-    "edges": "npt.ArrayLike", "variances": "npt.ArrayLike | None", "integers": "npt.ArrayLike", "data": "bytes | bytearray | memoryview",
+    "edges": "npt.ArrayLike", "offsets": "npt.ArrayLike", "variances": "npt.ArrayLike | None", "integers": "npt.ArrayLike", "data": "bytes | bytearray | memoryview",
     "shape": "Sequence[int] | None", "copy": "bool | None", "max_version": "tuple[int, int] | None", "dl_device": "tuple[int, int] | None",
     "name": "str", "global_size": "int | Sequence[int]", "local_size": "int | Sequence[int] | None",
 }

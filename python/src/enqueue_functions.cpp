@@ -196,6 +196,23 @@ Outcome enqueued::group(EnqueuedCall& call) {
   });
 }
 
+Outcome enqueued::segment_sum(EnqueuedCall& call) {
+  const Tensor& x = call.x;
+  Tensor offsets;
+  if (x.boolean || x.dimensions != 1 || !call.next_input(call.arguments[1], offsets) || offsets.dtype != Dtype::i64 ||
+      offsets.dimensions != 1 || offsets.count < 2) {
+    return Outcome::not_plain;
+  }
+  const bool real = masu::is_float(x.dtype);
+  const Dtype result = real ? x.dtype : masu::is_signed(x.dtype) ? Dtype::i64 : Dtype::u64;
+  const std::array<std::int64_t, 1> segments{static_cast<std::int64_t>(offsets.count - 1)};
+  call.output(result, false, segments);
+  return call.finish([&](Stream& stream, Buffers data) {
+    const masu::SumOptions options{.result = real ? result : Dtype::f64};
+    static_cast<void>(masu::segment_sum(stream, data[0], x.dtype, data[1], data[2], options));
+  });
+}
+
 // The distinct values of all elements, where each is first and stands, and how often it occurs.
 Outcome enqueued::unique(EnqueuedCall& call) {
   const Tensor& x = call.x;

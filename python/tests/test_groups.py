@@ -62,6 +62,41 @@ def test_what_is_refused():
             masu.group(ids, n)
 
 
+def exact(segment, dtype):
+    if dtype.kind == "f":
+        return masu.sum(segment, dtype=dtype) if segment.size else dtype.type(0)
+    return np.sum(segment, dtype=np.int64 if dtype.kind == "i" else np.uint64)
+
+
+@pytest.mark.parametrize("device", [None, *DEVICES])
+@pytest.mark.parametrize("dtype", ["u1", "i4", "u8", "f2", "f4", "f8"])
+def test_segments(dtype, device):
+    rng = np.random.default_rng(3)
+    values = (rng.standard_normal(20011) * 1000).astype(dtype)
+    groups = masu.group(rng.integers(0, 300, values.size), 301)
+    for data, offsets in ((values[groups.order], groups.offsets), (values, [0, 0, 1, 20011]), (values, [7]), (values[:0], [0, 0])):
+        want = [exact(data[a:b], data.dtype) for a, b in zip(offsets[:-1], offsets[1:])]
+        there = data if device is None else masu.to_device(data, device)
+        found = masu.segment_sum(there, offsets)
+        found = found if device is None else found.get()
+        assert found.dtype == (np.array(want).dtype if want else found.dtype) and found.tolist() == [one.item() for one in want]
+
+
+def test_bad_segments():
+    for a, offsets, error, text in (
+        ([1.0, 2.0], [0, 3], ValueError, "offsets must be non-decreasing and at most 2, got 3 after 0"),
+        ([1.0, 2.0], [1, 0], ValueError, "got 0 after 1"),
+        ([1.0, 2.0], [0, -1], ValueError, "at most 2"),
+        ([1.0, 2.0], [0.0, 1.0], TypeError, "offsets must be integers, got float64"),
+        ([True], [0, 1], TypeError, "got bool"),
+        ([[1.0]], [0, 1], ValueError, "one dimension"),
+        ([1.0], [], (TypeError, ValueError), "segment_sum: "),
+    ):
+        with pytest.raises(error, match=text):
+            masu.segment_sum(a, offsets)
+    assert masu.segment_sum(np.full(2, 2**62), [0, 2]).tolist() == [-(2**63)]
+
+
 def test_dask_is_refused():
     array = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match="group: dask.array.* convert it with numpy.asarray first"):
