@@ -38,6 +38,8 @@ constexpr auto sorts = std::to_array<SortCase>({
     {"argsort-u32", Dtype::u32, Kind::argsort, true},
     {"argsort-f32", Dtype::f32, Kind::argsort},
     {"argsort-f16", Dtype::f16, Kind::argsort},
+    {"group-256", Dtype::u8, Kind::group},
+    {"group-65536", Dtype::u16, Kind::group},
     {"rows-256", Dtype::u32, Kind::rows, false, 256},
     {"segments-4Ki", Dtype::u32, Kind::segments, false, std::uint64_t{1} << 12},
     {"segments-64Ki", Dtype::u32, Kind::segments, false, std::uint64_t{1} << 16},

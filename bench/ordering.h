@@ -33,7 +33,7 @@ Names ordering_distributions_of(Dtype dtype, const std::vector<std::string>& wan
 Input ordering_input(Dtype dtype, std::uint64_t count, std::string_view distribution);
 
 struct SortCase {
-  enum class Kind { keys, pairs, argsort, rows, segments };
+  enum class Kind { keys, pairs, argsort, group, rows, segments };  // group: of as many groups as the dtype has numbers
 
   std::string_view name;
   Dtype dtype;
@@ -41,6 +41,8 @@ struct SortCase {
   bool usual = false;
   std::uint64_t parts = 0;  // rows: keys of each; segments: how many
 
+  // Whether peers make the order of the keys, which is a part of groups.
+  [[nodiscard]] bool has_order() const noexcept { return kind == Kind::argsort || kind == Kind::group; }
   // Values and indices are u32: the place of each key.
   [[nodiscard]] std::size_t value_bytes() const noexcept { return kind == Kind::pairs ? sizeof(std::uint32_t) : 0; }
   // Bytes of a key, and of its value.

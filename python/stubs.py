@@ -36,6 +36,11 @@ class TopK(NamedTuple):
     values: Any
     indices: Any
 
+class Groups(NamedTuple):
+    counts: Any
+    offsets: Any
+    order: Any
+
 _Array: TypeAlias = npt.NDArray[Any]
 _Floats: TypeAlias = npt.NDArray[np.float64]
 _Integers: TypeAlias = npt.NDArray[np.int64]
@@ -67,13 +72,13 @@ _Device: TypeAlias = str | Device | None
 SAME = "npt.NDArray[_Scalar]"  # of the array's own type, and _Array where that is not known
 RESULTS = {
     "sort": (SAME, "_T"), "partition": (SAME, "_T"), "argsort": ("_Counts", "_T"), "argpartition": ("_Counts", "_T"), "cumsum": ("_Array", "_T"),
-    **dict.fromkeys(("searchsorted", "dot", "sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
+    **dict.fromkeys(("searchsorted", "dot", "sum", "segment_sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
                      "digitize"), ("Any", "_T")),
     "histogram": ("tuple[_Array, _Array]", "tuple[_T, _T]"), "histogram_bin_edges": ("_Array", "_T"),
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
-    **dict.fromkeys(("unique", "mean", "var", "std"), "Any"), "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK",
+    **dict.fromkeys(("unique", "mean", "var", "std"), "Any"), "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
 DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
@@ -83,7 +88,7 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "stable": "bool | None", "descending": "bool | _NoValueType | None", "keepdims": "bool", "density": "bool | None",
     **dict.fromkeys(("return_index", "return_inverse", "return_counts", "equal_nan", "sorted", "overwrite_input", "right", "largest",
                      "recompute"), "bool"),
-    **dict.fromkeys(("minlength", "k", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
+    **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
     "DeviceArray.device": "Device", "kth": "npt.ArrayLike", "q": "npt.ArrayLike", "array": "npt.ArrayLike",
     "side": 'Literal["left", "right"]', "dtype": "npt.DTypeLike | None", "ddof": "float", "correction": "float | _NoValueType",
     "method": "_Method", "QuantileFinder.method": "str", "split_every": "int | Literal[False] | None", "source": "str", "options": "str",
@@ -92,7 +97,7 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "SumAccumulator.kind": 'Literal["sum", "squares", "dot"] | None', "op": 'Literal["minmax", "min", "max", "count-nonzero"]',
     "ReduceAccumulator.nan": 'Literal["propagate", "skip"]', "TopkAccumulator.nan": 'Literal["last", "skip"]', "columns": "Sequence[Any]",
     "topk.out": "tuple[Any, Any] | None", "below": "float", "above": "float", "nan": "float", "counts": "npt.ArrayLike",
-    "edges": "npt.ArrayLike", "variances": "npt.ArrayLike | None", "integers": "npt.ArrayLike", "data": "bytes | bytearray | memoryview",
+    "edges": "npt.ArrayLike", "offsets": "npt.ArrayLike", "variances": "npt.ArrayLike | None", "integers": "npt.ArrayLike", "data": "bytes | bytearray | memoryview",
     "shape": "Sequence[int] | None", "copy": "bool | None", "max_version": "tuple[int, int] | None", "dl_device": "tuple[int, int] | None",
     "name": "str", "global_size": "int | Sequence[int]", "local_size": "int | Sequence[int] | None",
 }
@@ -206,7 +211,7 @@ def write(package, folder):
         for one in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(one, ast.ClassDef):
                 definitions.setdefault(one.name, one)
-    described = {"TopK": ""}
+    described = {"TopK": "", "Groups": ""}
 
     def add(name):
         node = definitions.get(name)

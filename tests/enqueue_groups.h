@@ -7,6 +7,8 @@
 #include <masu/group.h>
 
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <vector>
 
 namespace masu::test {
@@ -23,6 +25,12 @@ inline void EnqueueForms::add_groups() {
         return group(s, more_, Dtype::u32, {wide_, offsets, places_}, {.workspace = with_});
       },
       {&offsets, &places_});
+  const std::vector<std::uint64_t> segments(std::begin(segments_), std::end(segments_));
+  const auto borders = std::make_shared<const Buffer<std::uint64_t>>(device_.upload(segments));
+  Buffer<std::byte>& sums = buffer(4 * sizeof(double));
+  add("segment_sum", true,
+      [=, this, &sums](Stream& s) { return segment_sum(s, data_, Dtype::f32, *borders, sums, {.workspace = with_}); },
+      {&sums});
 }
 
 }  // namespace masu::test

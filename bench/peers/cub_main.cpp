@@ -46,8 +46,7 @@ bench::Measured count(const bench::HistogramPeer::Task& task) {
 }
 
 bench::Sorted sort(const bench::SortPeer::Task& task, bench::CubSort keys, bench::CubSort pairs) {
-  const bool alone =
-      task.what->kind != bench::SortCase::Kind::pairs && task.what->kind != bench::SortCase::Kind::argsort;
+  const bool alone = task.what->kind != bench::SortCase::Kind::pairs && !task.what->has_order();
   bench::CubSorted found = bench::cub_sort({cub_type(task.keys.dtype), alone ? keys : pairs, task.keys.data,
                                             task.keys.count, task.offsets, task.repeats, task.result});
   bench::Sorted sorted;

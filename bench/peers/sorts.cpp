@@ -104,7 +104,7 @@ Sorted run_with(const SortPeer::Task& task, const Sort& sort) {
     if (task.what->kind == SortCase::Kind::pairs) {
       return sort_pairs<T>(task, [&](auto* first, auto* last) { sort(first, last, KeyBefore{}); });
     }
-    if (task.what->kind == SortCase::Kind::argsort) return sort_order<T>(task, sort);
+    if (task.what->has_order()) return sort_order<T>(task, sort);
     return sort_keys<T>(task, [&](auto* first, auto* last) { sort(first, last, Before{}); });
   });
 }
@@ -145,7 +145,7 @@ Sorted packed(const SortPeer::Task& task) {
 }
 
 Sorted vectors(const SortPeer::Task& task) {
-  if (task.what->kind == SortCase::Kind::argsort) return packed(task);
+  if (task.what->has_order()) return packed(task);
   return with_type(task.keys.dtype, [&](auto zero) -> Sorted {
     using T = decltype(zero);
     if constexpr (sizeof(T) == 1) throw std::runtime_error("no keys of 8 bits");

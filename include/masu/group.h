@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Grouping: counts, offsets and the stable order of ids 0 … n - 1 in one call, with the same bits on every device.
+/// Grouping: counts, offsets and the stable order of ids 0 … n - 1 in one call, and exact sums of segments by such
+/// offsets, with the same bits on every device.
 ///
 /// **Rule.** Element i belongs to group ids[i]. `counts[g]` is how many elements group g has, `offsets[g]` how many the
 /// groups before it have, and offsets[n] how many all have. `order` lists the elements group by group, each group's in
@@ -17,7 +18,7 @@
 /// threads at once.
 /// **Method.** Counting sort by digits from the least on (H. H. Seward, 1954).
 ///
-/// Example: the tokens of each expert, and the sums of what they carry (sum.h).
+/// Example: the tokens of each expert.
 /// @code
 /// masu::Groups groups = masu::group(expert_of_token, 64);
 /// for (std::uint64_t i = groups.offsets[3]; i < groups.offsets[4]; ++i) use(tokens[groups.order[i]]);
@@ -28,6 +29,7 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/stream.h>
+#include <masu/sum.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -83,6 +85,19 @@ MASU_EXPORT void group(const BufferBase& ids, Dtype dtype, const GroupTargets& t
 /// must outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<void> group(Stream& stream, const BufferBase& ids, Dtype dtype, const GroupTargets& to,
                                 const GroupOptions& options = {});
+
+/// The sum of each segment, in device memory: result s is that of the elements [offsets[s], offsets[s + 1]) of x, as
+/// `sum` makes it, 0 where there are none. `offsets`: u64, one more than results, non-decreasing and at most the number
+/// of elements: those that group() gives, for values that lie in its order. Others are an error on `cpu`; elsewhere
+/// what is not there counts as no element. Of the options, result, workspace (segment_sum_workspace() bytes) and status
+/// are used. One work-group adds a segment at most, however long it is.
+MASU_EXPORT Pending<void> segment_sum(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& offsets,
+                                      const BufferBase& results, const SumOptions& options = {});
+MASU_EXPORT std::uint64_t segment_sum_workspace(const Device& device, Dtype dtype, std::uint64_t count,
+                                                std::uint64_t segments, const SumOptions& options = {});
+/// The same of host data, on the CPU. An integer that does not fit is an error unless options.wrap.
+MASU_EXPORT void segment_sum(const ArrayView& x, const ArrayView& offsets, const MutableArrayView& results,
+                             const SumOptions& options = {});
 
 namespace detail {
 /// Throws invalid_argument unless there may be so many groups.

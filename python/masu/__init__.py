@@ -5,6 +5,7 @@ from ._bincount import bincount, digitize
 from ._device_array import DeviceArray
 from ._entries import enter as _enter
 from ._fallback import Fallback
+from ._groups import Groups, group, segment_sum
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
 from ._histogram_states import JointHistogram, RowHistograms, WeightedHistogram

@@ -5,6 +5,7 @@
 #include "quantiles.h"
 
 #include <masu/convert.h>
+#include <masu/group.h>
 #include <masu/search.h>
 #include <masu/unique.h>
 
@@ -175,6 +176,40 @@ Outcome enqueued::searchsorted(EnqueuedCall& call) {
   return call.finish([&](Stream& stream, Buffers data) {
     const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};
     static_cast<void>(masu::searchsorted(stream, data[0], data[1], sorted.dtype, data[2], Dtype::u64, options));
+  });
+}
+
+Outcome enqueued::group(EnqueuedCall& call) {
+  static PyObject* const type = nb::object(nb::module_::import_("masu._groups").attr("Groups")).release().ptr();
+  const Tensor& ids = call.x;
+  std::int64_t n = 0;
+  if (ids.boolean || masu::is_float(ids.dtype) || !integer(call.arguments[1], n) || n < 1 ||
+      n > std::int64_t{1} << 32) {
+    return Outcome::not_plain;
+  }
+  const std::array<std::int64_t, 3> sizes{n, n + 1, static_cast<std::int64_t>(ids.count)};
+  call.option(static_cast<std::uint64_t>(n));
+  for (const std::int64_t& size : sizes) call.output(Dtype::i64, false, {&size, 1});
+  call.give_as(type);
+  return call.finish([&](Stream& stream, Buffers data) {
+    static_cast<void>(masu::group(stream, data[0], ids.dtype, {data[1], data[2], data[3]}));
+  });
+}
+
+Outcome enqueued::segment_sum(EnqueuedCall& call) {
+  const Tensor& x = call.x;
+  Tensor offsets;
+  if (x.boolean || x.dimensions != 1 || !call.next_input(call.arguments[1], offsets) || offsets.dtype != Dtype::i64 ||
+      offsets.dimensions != 1 || offsets.count < 2) {
+    return Outcome::not_plain;
+  }
+  const bool real = masu::is_float(x.dtype);
+  const Dtype result = real ? x.dtype : masu::is_signed(x.dtype) ? Dtype::i64 : Dtype::u64;
+  const std::array<std::int64_t, 1> segments{static_cast<std::int64_t>(offsets.count - 1)};
+  call.output(result, false, segments);
+  return call.finish([&](Stream& stream, Buffers data) {
+    const masu::SumOptions options{.result = real ? result : Dtype::f64};
+    static_cast<void>(masu::segment_sum(stream, data[0], x.dtype, data[1], data[2], options));
   });
 }
 

@@ -41,6 +41,8 @@ constexpr Function functions[] = {
     {"topk", plain::topk, 4, enqueued::topk, Along::axis},
     {"unique", plain::unique, 4, enqueued::unique, Along::nothing},
     {"searchsorted", plain::searchsorted, 4, enqueued::searchsorted, Along::nothing},
+    {"group", nullptr, 0, enqueued::group, Along::nothing},
+    {"segment_sum", nullptr, 0, enqueued::segment_sum, Along::nothing},
     {"bincount", plain::bincount, 3, enqueued::bincount, Along::nothing},
     {"digitize", plain::digitize, 3, nullptr, Along::nothing},
     {"histogram", plain::histogram, 7, enqueued::histogram, Along::nothing},

@@ -123,7 +123,7 @@ PlainCall median, quantile;
 }  // namespace plain
 
 namespace enqueued {
-TensorCall sort, partition, topk, unique, searchsorted;
+TensorCall sort, partition, topk, unique, searchsorted, group, segment_sum;
 TensorCall bincount, histogram, bin_edges;
 TensorCall reduce, dot, cumsum;
 TensorCall median, quantile;

@@ -7,6 +7,7 @@
 #include "tensors.h"
 
 #include <masu/gather.h>
+#include <masu/group.h>
 #include <masu/quantile.h>
 #include <masu/reduce.h>
 #include <masu/search.h>
@@ -153,6 +154,18 @@ void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool 
       masu::searchsorted(data.buffer(), sought.buffer(), data.dtype(), output.buffer(), Dtype::u64, options);
     } else {
       masu::searchsorted(device, data.view(), sought.view(), unsigned_view(output), options);
+    }
+  });
+}
+
+void group(nb::handle ids, nb::handle counts, nb::handle offsets, nb::handle order, const Device& device) {
+  const Input input(ids);
+  const std::array<Output, 3> to{Output(counts), Output(offsets), Output(order)};
+  call([&] {
+    if (input.on_device()) {
+      masu::group(input.buffer(), input.dtype(), {to[0].buffer(), to[1].buffer(), to[2].buffer()});
+    } else {
+      masu::group(device, input.view(), unsigned_view(to[0]), unsigned_view(to[1]), unsigned_view(to[2]));
     }
   });
 }
@@ -321,6 +334,7 @@ void register_order(nb::module_& m) {
   m.def("count_true", count_true);
   m.def("has_both_zeros", has_both_zeros);
   m.def("searchsorted", searchsorted);
+  m.def("group", group);
   m.def("unique", unique);
   m.def("topk", topk, nb::arg("data"), nb::arg("values"), nb::arg("indices"), nb::arg("k"), nb::arg("largest"),
         nb::arg("rows"), nb::arg("device"), nb::arg("lengths") = nb::none());

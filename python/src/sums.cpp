@@ -3,6 +3,7 @@
 #include "module.h"
 
 #include <masu/convert.h>
+#include <masu/group.h>
 #include <masu/scan.h>
 #include <masu/sum.h>
 #include <nanobind/stl/optional.h>
@@ -81,6 +82,22 @@ void sum_columns(nb::handle data, nb::handle result) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
+// The sums of segments between offsets of 64 bits. Those of host data are added on the CPU.
+void segment_sum(nb::handle data, nb::handle offsets, nb::handle result) {
+  const Input x(data);
+  const Input places(offsets);
+  const Output output(result);
+  masu::SumOptions options{.wrap = true};
+  if (masu::is_float(output.dtype())) options.result = output.dtype();
+  brief_call(x, [&] {
+    if (!x.on_device()) {
+      return masu::segment_sum(x.view(), {Dtype::u64, places.view().data, places.count()}, output.view(), options);
+    }
+    masu::Stream stream(output.buffer().device(), masu::Timing::off);
+    masu::segment_sum(stream, x.buffer(), x.dtype(), places.buffer(), output.buffer(), options).get();
+  });
+}
+
 void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
   const Input input(data);
   const Output output(result);
@@ -113,6 +130,7 @@ void register_sums(nb::module_& m) {
   m.def("moments", moments);
   m.def("convert", convert);
   m.def("cumsum", cumsum);
+  m.def("segment_sum", segment_sum);
 }
 
 }  // namespace masu_python

@@ -113,6 +113,12 @@ for count in (1, 1000, 100_000):
             edges = dtype if kind == "f" else "f8"
             if dtype != "f2":
                 enqueued(lambda: masu.histogram(x, 10, (0, 1)), [((10,), "i8"), ((11,), edges)])
+for dtype in ("u1", "i1", "i4", "i8", "u8"):
+    for n in (1, 256, 70000):
+        groups = enqueued(lambda: masu.group(tensor((20, 50), dtype), n), [((n,), "i8"), ((n + 1,), "i8"), ((1000,), "i8")])
+        assert type(groups) is masu.Groups
+for dtype, total in (("u1", "u8"), ("i4", "i8"), ("f2", "f2"), ("f4", "f4"), ("f8", "f8")):
+    enqueued(lambda: masu.segment_sum(tensor(1000, dtype), tensor(9, "i8")), [((8,), total)])
 enqueued(lambda: masu.bincount(tensor(1000, "u1"), minlength=300), [((300,), "i8")])
 enqueued(lambda: masu.bincount(tensor(1000, "b1"), minlength=2), [((2,), "i8")])
 

@@ -60,7 +60,7 @@ def test_the_types_are_there_and_agree():
         for node in nodes:
             if isinstance(node, ast.FunctionDef):
                 compare(getattr(masu, name), node)
-            elif name in masu.__all__ and name != "TopK":
+            elif name in masu.__all__ and name not in ("TopK", "Groups"):
                 for method in node.body:
                     if isinstance(method, ast.FunctionDef):
                         there = inspect.getattr_static(getattr(masu, name), method.name)

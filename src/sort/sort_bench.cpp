@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast keys are sorted. Axes: device, case, number of keys, distribution, algorithm, CPU threads. Every result is
 // checked before it is timed; masu and the plain copy of the same bytes take turns.
+#include <masu/group.h>
 #include <masu/sort.h>
 
 #include "bench/ordering.h"
@@ -9,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace masu::bench {
@@ -191,8 +194,50 @@ class Ordering final : public Sorting {
   Buffer<std::byte> target_;
 };
 
+// Ids of as many groups as their dtype has numbers.
+class Grouping final : public Sorting {
+ public:
+  Grouping(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner)
+      : Sorting(keys, device, options, runner),
+        counts_(device, std::uint64_t{1} << 8 * size_of(keys.what.dtype)),
+        offsets_(device, counts_.size() + 1),
+        order_(device, keys.input.view().count * sizeof(std::uint32_t)),
+        target_(device, source_.size()) {
+    const std::uint64_t count = keys.input.view().count;
+    use_workspace(group_workspace(device, keys.what.dtype, count, counts_.size(), Dtype::u32));
+  }
+  void check(const std::string& name) override {
+    const auto* order = reinterpret_cast<const std::uint32_t*>(runner_.mirror().read(order_));
+    if (!is_stable_order(keys(), {order, keys().count})) differs(name);
+    std::vector<std::uint64_t> offsets(offsets_.size());
+    dispatch(keys_.what.dtype, [&]<class T>(TypeTag<T>) {
+      if constexpr (std::is_integral_v<T>) {
+        const auto* ids = static_cast<const T*>(keys().data);
+        for (std::uint64_t i = 0; i < keys().count; ++i) ++offsets[static_cast<std::size_t>(ids[i]) + 1];
+      }
+    });
+    const bool counted = std::equal(offsets.begin() + 1, offsets.end(), counts_.read().begin());
+    for (std::size_t g = 1; g < offsets.size(); ++g) offsets[g] += offsets[g - 1];
+    if (!counted || offsets != offsets_.read()) differs(name);
+  }
+
+ private:
+  void sort_once() override {
+    group(source_, keys_.what.dtype, {counts_, offsets_, order_, Dtype::u32},
+          {.workspace = options_.workspace, .times = options_.times});
+  }
+  const Buffer<std::byte>& plain_source() override { return source_; }
+  Buffer<std::byte>& plain_target() override { return target_; }
+
+  Buffer<std::uint64_t> counts_;
+  Buffer<std::uint64_t> offsets_;
+  Buffer<std::byte> order_;
+  Buffer<std::byte> target_;
+};
+
 std::unique_ptr<Work> make_work(const Keys& keys, const Device& device, const SortOptions& options, Runner& runner) {
   if (keys.what.kind == Kind::pairs) return std::make_unique<PairSorting>(keys, device, options, runner);
+  if (keys.what.kind == Kind::group) return std::make_unique<Grouping>(keys, device, options, runner);
   if (keys.what.kind == Kind::argsort) return std::make_unique<Ordering>(keys, device, options, runner);
   return std::make_unique<KeySorting>(keys, device, options, runner);
 }
