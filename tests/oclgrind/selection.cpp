@@ -24,10 +24,23 @@ bool right(const Device& device, const std::vector<T>& data, std::uint64_t k, co
   const auto expected = test::expected_topk(data, k, options);
   const TopkResult found = topk(device.upload(data), k, options);
   for (std::uint64_t row = 0; row < expected.size(); ++row) {
-    if (!std::equal(found.indices(row).begin(), found.indices(row).end(), expected[row].indices.begin(),
-                    expected[row].indices.end())) {
-      return false;
-    }
+    if (!std::ranges::equal(found.indices(row), expected[row].indices)) return false;
+  }
+  return true;
+}
+
+// Rows that are as long as the data, so that what is read behind them is seen, but have few elements or all.
+template <class T>
+bool right_of_lengths(const Device& device, const std::vector<T>& data, std::uint64_t k,
+                      const std::vector<std::int32_t>& lengths) {
+  const Buffer<std::int32_t> there = device.upload(lengths);
+  const std::uint64_t rows = lengths.size();
+  const TopkResult found = topk(device.upload(data), k, {.rows = rows, .lengths = &there, .lengths_dtype = Dtype::i32});
+  const auto count = static_cast<std::ptrdiff_t>(data.size() / rows);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const auto first = data.begin() + static_cast<std::ptrdiff_t>(row) * count;
+    const std::vector<T> part(first, first + std::clamp<std::ptrdiff_t>(lengths[row], 0, count));
+    if (!std::ranges::equal(found.indices(row), test::expected_topk(part, k, {}).front().indices)) return false;
   }
   return true;
 }
@@ -35,12 +48,14 @@ bool right(const Device& device, const std::vector<T>& data, std::uint64_t k, co
 bool rows(const Device& device) {
   return right(device, test::mixed_values<float>(900, 1), 20, {.rows = 3}) &&
          right(device, test::mixed_values<std::int64_t>(500, 2), 60, {.largest = false}) &&
-         right(device, test::mixed_values<float>(300, 3), 300, {.nan = NanPolicy::skip});
+         right(device, test::mixed_values<float>(300, 3), 300, {.nan = NanPolicy::skip}) &&
+         right_of_lengths(device, test::mixed_values<float>(900, 1), 20, {5, -1, 301});
 }
 
 bool filter(const Device& device) {
   return right(device, test::mixed_values<float>(33001, 4), 50, {}) &&
-         right(device, std::vector<std::int64_t>(33001, 7), 9, {.largest = false});
+         right(device, std::vector<std::int64_t>(33001, 7), 9, {.largest = false}) &&
+         right_of_lengths(device, test::mixed_values<float>(33001, 4), 50, {700});
 }
 
 // All that the sample sees is small: too many are above the threshold.
