@@ -10,6 +10,9 @@ set(CPACK_COMPONENTS_ALL library development command)
 if(TARGET masu_mpi_cli_openmpi OR TARGET masu_mpi_cli_mpich)
   list(APPEND CPACK_COMPONENTS_ALL mpi)
 endif()
+if(MASU_PACKAGE_KERNELS)
+  list(APPEND CPACK_COMPONENTS_ALL kernels)
+endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -32,6 +35,8 @@ masu_deb(command masu science "The command masu: histograms, sorts, exact sums a
 generated data, on the CPU, through OpenCL and through CUDA.")
 masu_deb(mpi masu-mpi science "The command masu-mpi: histograms, sums and sorts of files over the processes of
 an MPI program.")
+masu_deb(kernels masu-kernels science "Kernels for CUDA, compiled ahead: first calls of the libraries and commands of
+this version need no compiler.")
 
 # What is opened at run time, by its file's name: dpkg-shlibdeps does not see it.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcairo2, libjpeg62-turbo, libpng16-16, libtiff6, libwebp7, libzstd1, zlib1g")
