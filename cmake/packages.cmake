@@ -3,12 +3,15 @@
 # has the SOVERSION in its name, so that those of two versions can be installed side by side.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "the maintainers of masu")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "histograms, sorts and exact sums, the same bits on every processor")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL library development command)
 if(TARGET masu_mpi_cli_openmpi OR TARGET masu_mpi_cli_mpich)
   list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
+if(MASU_PACKAGE_KERNELS)
+  list(APPEND CPACK_COMPONENTS_ALL kernels)
 endif()
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
@@ -25,16 +28,24 @@ function(masu_deb component package section text)
   set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_DESCRIPTION "${text}" PARENT_SCOPE)
 endfunction()
-masu_deb(library libmasu${masu_soversion} libs "The shared libraries. Drivers of GPUs are opened at run time where they are installed.")
+masu_deb(library libmasu${masu_soversion} libs "The shared libraries of masu. Drivers of GPUs are opened at run time where
+they are installed.")
 masu_deb(development libmasu-dev libdevel "Headers for C++20, static libraries, and the files of CMake and pkg-config.")
-masu_deb(command masu science "The command masu: histograms, sorts, exact sums and more of files and generated data,
-on the CPU, through OpenCL and through CUDA.")
-masu_deb(mpi masu-mpi science "The command masu-mpi: histograms, sums and sorts of files over the processes of an MPI program.")
+masu_deb(command masu science "The command masu: histograms, sorts, exact sums and more of files and of
+generated data, on the CPU, through OpenCL and through CUDA.")
+masu_deb(mpi masu-mpi science "The command masu-mpi: histograms, sums and sorts of files over the processes of
+an MPI program.")
+masu_deb(kernels masu-kernels science "Kernels for CUDA, compiled ahead: first calls of the libraries and commands of
+this version need no compiler.")
 
 # What is opened at run time, by its file's name: dpkg-shlibdeps does not see it.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcairo2, libjpeg62-turbo, libpng16-16, libtiff6, libwebp7, libzstd1, zlib1g")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
-set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
+set(mpirun openmpi-bin)
+if(MASU_MPI STREQUAL mpich OR NOT TARGET masu_mpi_cli_openmpi)
+  set(mpirun mpich)
+endif()
+set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "${mpirun}, ${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
 foreach(component LIBRARY COMMAND MPI)
   set(CPACK_DEBIAN_${component}_PACKAGE_SUGGESTS "ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd")
 endforeach()

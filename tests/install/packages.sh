@@ -100,7 +100,8 @@ lib=$(dirname "$(find "$work/root" -name libmasu.so)")
 started=$SECONDS
 check "the command runs" clean "$work/root/usr/bin/masu" histogram random:f32:1000 --bins 4
 seconds_since "$started" "the first command"
-check "the manual page and the completions" test -e "$work/root/usr/share/man/man1/masu.1" -a -e "$work/root/usr/share/bash-completion/completions/masu"
+check "the manual page and the completions" test -e "$work/root/usr/share/man/man1/masu.1.gz" -a -e "$work/root/usr/share/bash-completion/completions/masu"
+check "the manual page of masu-mpi" test -e "$work/root/usr/share/man/man1/masu-mpi.1.gz"
 check "masu-mpi runs" clean OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$work/root/usr/bin/masu-mpi" reduce iota:u8:4 --op sum
 program() {
   # shellcheck disable=SC2046
