@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <masu/io.h>
 #include <unistd.h>
-#include <cstdlib>
 #include <exception>
 
 namespace masu::cli {
@@ -37,7 +36,6 @@ void write(const std::string& path, const std::string& text) {
 }  // namespace
 
 Exit run_bench(const bench::Options& options) {
-  setenv("MASU_COMPILE", "full", 1);  // kernels that are replaced later would be measured
   const bool tunes = options.suite == "tune";
   const bench::Suite& suite = bench::suite_named(tunes ? options.table : options.suite);
   if (!tunes && !options.table.empty()) usage_error("bench: a second name follows tune, got '" + options.table + "'");

@@ -19,7 +19,6 @@ import argparse
 import collections
 import json
 import math
-import os
 import pathlib
 import random
 import statistics
@@ -29,7 +28,6 @@ import time
 import masu
 import numpy as np
 
-os.environ["MASU_COMPILE"] = "full"  # kernels that are replaced later would be measured
 QUICK = ("f16", "f32", "i64")
 DTYPES = {"f16": np.float16, "bf16": None, "f32": np.float32, "f64": np.float64, "u8": np.uint8, "i32": np.int32, "i64": np.int64}
 VALUES = ("uniform", "normal", "constant")

@@ -11,7 +11,6 @@ slower.
 """
 import argparse
 import json
-import os
 import pathlib
 import statistics
 import sys
@@ -25,7 +24,6 @@ try:
 except ImportError:
     cupy = None
 
-os.environ["MASU_COMPILE"] = "full"  # kernels that are replaced later would be measured
 SIZES = range(10, 29, 2)
 ROUNDS = 5
 ROW = 1024  # of matrices

@@ -122,11 +122,6 @@ std::shared_ptr<Module> load_or_compile(Device& device, const std::string& sourc
   return module;
 }
 
-// The key of a text and its options, of which that for a device is made.
-std::string source_of(std::string_view text, std::string_view options) {
-  return key_of({version(), options, text});
-}
-
 // The text after blanks, joined lines and comments.
 std::string_view after_space(std::string_view text) {
   for (;;) {
@@ -165,7 +160,7 @@ void drop_ready(Kept& kept) {
 std::shared_ptr<Module> cached_program(Device& device, std::string_view text, std::string_view options,
                                        const std::string& directory) {
   if (reads_files(text, options)) return device.compile(text, options);
-  const std::string source = source_of(text, options);
+  const std::string source = key_of({version(), options, text});
   const std::string key = key_of({device.cache_identity(), source});
   Kept& kept = device.kept();
   std::promise<std::shared_ptr<Module>> promise;
@@ -192,10 +187,6 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
     promise.set_exception(std::current_exception());
     throw;
   }
-}
-
-void store_program(const Device& device, std::string_view text, std::string_view options, std::string_view content) {
-  DiskCache(environment().cache_directory).store(key_of({device.cache_identity(), source_of(text, options)}), content);
 }
 
 // An entry is one line "masu-cache-1 KEY SHA256-OF-CONTENT" and the content.

@@ -26,9 +26,6 @@ std::shared_ptr<Module> cached_program(Device& device, std::string_view text, st
 // writes or a device.
 std::optional<std::string> read_file(const std::filesystem::path& path, std::uint64_t most);
 
-// Keeps what was compiled of a text, as `pack` makes it, on disk for the next process.
-void store_program(const Device& device, std::string_view text, std::string_view options, std::string_view content);
-
 // Files under a directory of the user's, found by key: whatever is wrong with one, or with the directory, is a miss.
 
 class DiskCache {

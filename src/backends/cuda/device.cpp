@@ -3,24 +3,13 @@
 
 #include "backends/cuda/memory.h"
 #include "backends/cuda/module.h"
-#include "runtime/environment.h"
 #include "runtime/kernel_source.h"
-#include "runtime/program_cache.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <condition_variable>
-#include <deque>
-#include <functional>
-#include <future>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 namespace masu::cuda {
@@ -123,57 +112,6 @@ std::vector<Listed> list_devices(const Loaded<Driver>& loaded) {
 
 namespace {
 
-// One thread that runs work after other threads'. What is not begun when the process ends is dropped.
-class Background {
- public:
-  static Background& only() {
-    static Background background;  // made after what its work uses, and so gone before that is
-    return background;
-  }
-  void add(std::function<void()> work) {
-    {
-      const std::lock_guard lock(mutex_);
-      work_.push_back(std::move(work));
-    }
-    more_.notify_one();
-  }
-  ~Background() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    more_.notify_one();
-    if (::getpid() == process_) thread_.join();
-    else thread_.detach();  // a forked child has no such thread
-  }
-
- private:
-  void run() {
-    constexpr int behind_others = 10;
-    ::setpriority(PRIO_PROCESS, 0, behind_others);  // this thread's, on Linux
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      more_.wait(lock, [this] { return ends_ || !work_.empty(); });
-      if (ends_) return;
-      const std::function<void()> work = std::move(work_.front());
-      work_.pop_front();
-      lock.unlock();
-      work();
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable more_;
-  std::deque<std::function<void()>> work_;
-  bool ends_ = false;
-  pid_t process_ = ::getpid();
-  std::thread thread_{[this] { run(); }};
-};
-
-// Unrolls nothing, and takes a quarter of the time.
-constexpr std::string_view quick_option = " --Ofast-compile=mid";
-
 class Device final : public runtime::Device {
  public:
   Device(std::shared_ptr<Context> context, DeviceInfo info, std::string identity)
@@ -215,9 +153,6 @@ class Device final : public runtime::Device {
     context_->drop_memory();
   }
   std::shared_ptr<runtime::Module> compile(std::string_view text, std::string_view options) override {
-    if (compiles_quickly_ && options == kernel_options() && text.starts_with(prelude_)) {
-      if (std::shared_ptr<runtime::Module> module = compile_quickly(text)) return module;
-    }
     Compiled compiled = cuda::compile(nvrtc(), architecture_, text, options);
     return make_module(context_, std::move(compiled.image), limits_, std::move(compiled.log));
   }
@@ -243,46 +178,10 @@ class Device final : public runtime::Device {
   [[nodiscard]] bool compiles_apart() const noexcept override { return true; }
 
  private:
-  // One kernel of masu's own: what is compiled quickly is launched until what is compiled in full takes its place. Both
-  // have the same results. Null where NVRTC has no such option, or the system no thread left.
-  std::shared_ptr<runtime::Module> compile_quickly(std::string_view text) {
-    Compiled quick;
-    try {
-      quick = cuda::compile(nvrtc(), architecture_, text, std::string(kernel_options()).append(quick_option));
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::build_failed) throw;
-      compiles_quickly_ = false;
-      return nullptr;
-    }
-    auto promise = std::make_shared<std::promise<std::shared_ptr<LoadedImage>>>();
-    auto module = make_module(context_, std::move(quick.image), limits_, quick.log, promise->get_future().share());
-    try {
-      Background::only().add([promise, text = std::string(text), weak = weak_from_this()] {
-        const auto device = std::static_pointer_cast<Device>(weak.lock());
-        promise->set_value(device != nullptr ? device->compile_in_full(text) : nullptr);
-      });
-    } catch (const std::system_error&) {
-      return nullptr;
-    }
-    return module;
-  }
-  std::shared_ptr<LoadedImage> compile_in_full(const std::string& text) noexcept try {
-    Compiled compiled = cuda::compile(nvrtc(), architecture_, text, kernel_options());
-    runtime::store_program(*this, text, kernel_options(), runtime::pack({compiled.log, {}}, pack(compiled.image)));
-    const ContextScope scope(*context_);
-    const BesideCaptures beside(context_->driver());
-    auto image = std::make_shared<LoadedImage>(context_, std::move(compiled.image), limits_);
-    image->take_only_function();
-    return image;
-  } catch (...) {
-    return nullptr;
-  }
-
   std::shared_ptr<Context> context_;
   std::string identity_;
   LaunchLimits limits_;
   int architecture_ = 0;  // 90 for sm_90
-  std::atomic<bool> compiles_quickly_ = !runtime::environment().compiles_fully;
   std::string prelude_;
 };
 

@@ -6,13 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace masu::cuda {
 
-LoadedImage::LoadedImage(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits, Full full)
-    : context_(std::move(context)), image_(std::move(image)), limits_(limits), full_(std::move(full)) {
+LoadedImage::LoadedImage(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits)
+    : context_(std::move(context)), image_(std::move(image)), limits_(limits) {
   const ContextScope scope(*context_);
   std::array<char, 4096> log{};
   std::array<int, 2> options{jit_error_log_buffer, jit_error_log_buffer_size_bytes};
@@ -35,15 +34,6 @@ LoadedImage::~LoadedImage() {
   const ContextScope scope(*context_, std::nothrow);
   const BesideCaptures beside(context_->driver());
   if (scope.current()) context_->driver().module_unload(handle_);
-}
-
-LoadedImage& LoadedImage::newest(bool waits) noexcept try {
-  if (!full_.valid()) return *this;
-  if (!waits && full_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return *this;
-  LoadedImage* const full = full_.get().get();
-  return full != nullptr ? *full : *this;
-} catch (...) {  // the process ends
-  return *this;
 }
 
 namespace {
@@ -74,7 +64,7 @@ class Module final : public runtime::Module {
     for (const Entry& entry : entries_) names.push_back(entry.alone ? entry.signature.name : entry.symbol);
     return names;
   }
-  std::string binary() override { return image_->is_quick() ? std::string() : pack(image_->image()); }
+  std::string binary() override { return pack(image_->image()); }
 
  private:
   struct Entry {
@@ -89,47 +79,34 @@ class Module final : public runtime::Module {
 }  // namespace
 
 std::shared_ptr<runtime::Module> make_module(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits,
-                                             std::string log, LoadedImage::Full full) {
-  return std::make_shared<Module>(
-      std::make_shared<LoadedImage>(std::move(context), std::move(image), limits, std::move(full)), std::move(log));
+                                             std::string log) {
+  return std::make_shared<Module>(std::make_shared<LoadedImage>(std::move(context), std::move(image), limits),
+                                  std::move(log));
 }
 
-void Kernel::take_function(LoadedImage& image) {
-  const Context& of = context();
-  const Driver& driver = of.driver();
-  of.check(driver.module_get_function(&function_, image.handle(), symbol_.c_str()), "cuModuleGetFunction");
+Kernel::Kernel(std::shared_ptr<LoadedImage> image, const std::string& symbol, const EntrySignature& entry)
+    : image_(std::move(image)), name_(entry.name) {
+  const Context& context = image_->context();
+  const Driver& driver = context.driver();
+  const ContextScope scope(context);
+  context.check(driver.module_get_function(&function_, image_->handle(), symbol.c_str()), "cuModuleGetFunction");
+
   const auto attribute = [&](int which) {
     int value = 0;
-    of.check(driver.func_get_attribute(&value, which, function_), "cuFuncGetAttribute");
+    context.check(driver.func_get_attribute(&value, which, function_), "cuFuncGetAttribute");
     return static_cast<std::uint64_t>(std::max(value, 0));
   };
   max_threads_ = attribute(function_max_threads_per_block);
   const std::uint64_t declared = attribute(function_shared_size_bytes);
-  local_limit_ = image.limits().local_bytes - std::min(image.limits().local_bytes, declared);
+  local_limit_ = image_->limits().local_bytes - std::min(image_->limits().local_bytes, declared);
   local_allowed_ = attribute(function_max_dynamic_shared_size_bytes);
-  preferred_ = 0;
-  newest_ = &image;
-}
 
-Kernel::Kernel(std::shared_ptr<LoadedImage> image, const std::string& symbol, const EntrySignature& entry)
-    : image_(std::move(image)), symbol_(symbol), name_(entry.name) {
-  const ContextScope scope(context());
-  take_function(image_->newest(false));
-  const Driver& driver = context().driver();
   std::vector<std::size_t> sizes;
   const bool known = driver.func_get_param_info != nullptr;
   std::size_t offset = 0;
   std::size_t size = 0;
   while (known && driver.func_get_param_info(function_, sizes.size(), &offset, &size) == success) sizes.push_back(size);
   if (known || entry.typed) signature_ = runtime::KernelSignature(parameters_of(entry, known ? &sizes : nullptr));
-}
-
-void LoadedImage::take_only_function() {
-  const std::shared_ptr<LoadedImage> unowned(std::shared_ptr<LoadedImage>(), this);
-  const std::string symbol = entry_names(image_).at(0);
-  Kernel kernel(unowned, symbol, entry_signature(symbol));
-  kernel.allow_all_local_bytes();
-  only_function_ = kernel.function();
 }
 
 namespace {
@@ -266,8 +243,7 @@ void Kernel::allow_local_bytes(std::uint64_t bytes) {
   local_allowed_ = local_limit_;
 }
 
-Kernel::Call Kernel::prepare(const NDRange& range, std::span<const KernelArgument> arguments, bool waits) {
-  if (LoadedImage& newest = image_->newest(waits); &newest != newest_) take_function(newest);
+Kernel::Call Kernel::prepare(const NDRange& range, std::span<const KernelArgument> arguments) {
   const std::uint64_t local_bytes = take_arguments(arguments);
   check_parameters(arguments);
   allow_local_bytes(local_bytes);

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -87,10 +86,8 @@ struct LaunchShape {
 // An image that the driver holds.
 class LoadedImage {
  public:
-  // One of the same kernel alone, which is compiled in full meanwhile; null where that failed.
-  using Full = std::shared_future<std::shared_ptr<LoadedImage>>;
-  // Throws the driver's error, with its log for PTX. `full`: takes its place when it is there.
-  LoadedImage(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits, Full full = {});
+  // Throws the driver's error, with its log for PTX.
+  LoadedImage(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits);
   ~LoadedImage();
   LoadedImage(const LoadedImage&) = delete;
   LoadedImage& operator=(const LoadedImage&) = delete;
@@ -100,22 +97,13 @@ class LoadedImage {
   [[nodiscard]] CUmodule handle() const noexcept { return handle_; }
   // For one with a launch in a captured graph, which may be replayed after the image is gone.
   void keep_loaded() noexcept { stays_loaded_ = true; }
-  // Whether it was compiled quickly, for the time until another one takes its place.
-  [[nodiscard]] bool is_quick() const noexcept { return full_.valid(); }
-  // The image that is launched now: the full one where it is there, or waited for.
-  [[nodiscard]] LoadedImage& newest(bool waits) noexcept;
-  // The function of a full image, any local memory allowed. Takes it first; the context must be current.
-  void take_only_function();
-  [[nodiscard]] CUfunction only_function() const noexcept { return only_function_; }
 
  private:
   std::shared_ptr<Context> context_;
   Image image_;
   LaunchLimits limits_;
-  Full full_;
   std::atomic<bool> stays_loaded_ = false;
   CUmodule handle_ = nullptr;
-  CUfunction only_function_ = nullptr;
 };
 
 // Whether all blocks of a launch must be on the device at once.
@@ -136,17 +124,12 @@ class Kernel final : public runtime::Kernel {
     unsigned local_bytes;
     std::span<void* const> parameters;  // until the next call of this kernel
   };
-  // `waits`: for the full image of one that is quick.
-  Call prepare(const NDRange& range, std::span<const KernelArgument> arguments, bool waits = false);
+  Call prepare(const NDRange& range, std::span<const KernelArgument> arguments);
   // Whether an argument of local memory is a parameter.
   [[nodiscard]] bool local_is_parameter() const noexcept { return image_->image().local == LocalConvention::offset; }
   [[nodiscard]] const std::shared_ptr<LoadedImage>& image() const noexcept { return image_; }
-  // Allows launches any local memory that the device has.
-  void allow_all_local_bytes() { allow_local_bytes(local_limit_); }
-  [[nodiscard]] CUfunction function() const noexcept { return function_; }
 
  private:
-  void take_function(LoadedImage& image);
   // Fills parameters_; returns the bytes of dynamic shared memory.
   std::uint64_t take_arguments(std::span<const KernelArgument> arguments);
   void check_parameters(std::span<const KernelArgument> arguments) const;
@@ -155,9 +138,7 @@ class Kernel final : public runtime::Kernel {
   LaunchShape shape(const NDRange& range, std::uint64_t local_bytes);
 
   std::shared_ptr<LoadedImage> image_;
-  std::string symbol_;
   std::string name_;
-  LoadedImage* newest_ = nullptr;  // the image that function_ is of
   CUfunction function_ = nullptr;
   std::size_t max_threads_ = 0;
   std::uint64_t local_limit_ = 0;                      // dynamic shared memory that a launch may have
@@ -176,7 +157,7 @@ void launch(const Context& context, CUstream stream, const Kernel::Call& call, T
 
 // Loads an image. Throws the driver's error, with its log for PTX.
 std::shared_ptr<runtime::Module> make_module(std::shared_ptr<Context> context, Image image, const LaunchLimits& limits,
-                                             std::string log, LoadedImage::Full full = {});
+                                             std::string log);
 
 // Turns sizes in work-items into blocks. `max_threads` is the kernel's own limit. Throws invalid_argument with the
 // figures for what cannot run.

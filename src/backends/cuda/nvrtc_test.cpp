@@ -112,28 +112,6 @@ __kernel void count(__global const uint4 *values, __global uint *result, __local
   EXPECT_THAT(ptx, ::testing::Not(HasSubstr("atom.add")));  // a generic one
 }
 
-TEST_F(NvrtcTest, WhatIsCompiledQuicklyRoundsAlike) {
-  const std::string text = runtime::kernel_text(prelude_path) + R"(
-__kernel void add(__global const float *x, __global const double *y, __global float *sums, __global double *wide) {
-  const size_t i = get_global_id(0);
-  sums[i] = x[i] * x[i + 1] + x[i + 2];
-  wide[i] = y[i] * y[i + 1] + y[i + 2];
-})";
-  for (const char* quick : {"", " --Ofast-compile=mid"}) {
-    Compiled compiled;
-    try {
-      compiled = compile(nvrtc(), 90, text, std::string(own_options) + quick + " --gpu-architecture=compute_90");
-    } catch (const Error& error) {  // of an NVRTC that has no such option
-      EXPECT_NE(*quick, '\0') << error.what();
-      continue;
-    }
-    for (const char* word : {"mul.rn.f32", "add.rn.f32", "mul.rn.f64", "add.rn.f64"}) {
-      EXPECT_THAT(compiled.image.bytes, HasSubstr(word)) << quick;
-    }
-    EXPECT_THAT(compiled.image.bytes, ::testing::Not(HasSubstr("fma."))) << quick;
-  }
-}
-
 TEST_F(NvrtcTest, CompilesAKernelAlone) {
   const std::string text = runtime::kernel_text(prelude_path) + R"(
 inline uint helper(__local const uint *words) { return words[1]; }

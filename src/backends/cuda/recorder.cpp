@@ -58,7 +58,7 @@ class Recorded final : public runtime::Recorded {
     const bool captures = is_capturing(driver, stream);
     const bool waits = !captures && runtime::waits_for_launches();
     if (captures) {
-      for (const auto& image : images_) image->newest(true).keep_loaded();
+      for (const auto& image : images_) image->keep_loaded();
     }
     std::array<CUdeviceptr, most_parameters> addresses;
     std::array<void*, most_parameters> parameters;
@@ -73,10 +73,8 @@ class Recorded final : public runtime::Recorded {
             parameters[i] = const_cast<std::uint64_t*>(&values_[parameter.at]);  // the driver only reads it
           }
         }
-        const LoadedImage& newest = command.image->newest(false);
-        CUfunction const function = &newest == command.image ? command.function : newest.only_function();
         launch(*context_, stream,
-               {function, command.shape, command.local_bytes, {parameters.data(), command.parameters}},
+               {command.function, command.shape, command.local_bytes, {parameters.data(), command.parameters}},
                command.together);
         if (waits) context_->check(driver.stream_synchronize(stream), "MASU_SYNC: cuStreamSynchronize");
       } else if (command.kind == Kind::copy) {
@@ -97,8 +95,7 @@ class Recorded final : public runtime::Recorded {
   struct Command {
     Kind kind;
     Together together = Together::no;
-    CUfunction function = nullptr;  // of the image
-    LoadedImage* image = nullptr;   // which images_ hold
+    CUfunction function = nullptr;
     LaunchShape shape{};
     unsigned local_bytes = 0;
     std::uint32_t first_parameter = 0;  // of those of all launches
@@ -238,7 +235,6 @@ class RecordingStream final : public runtime::Stream {
     Recorded::Command command{.kind = Recorded::Kind::launch};
     command.together = together;
     command.function = call.function;
-    command.image = kernel.image().get();
     command.shape = call.shape;
     command.local_bytes = call.local_bytes;
     command.first_parameter = static_cast<std::uint32_t>(recorded_.parameters_.size());

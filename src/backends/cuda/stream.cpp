@@ -307,12 +307,10 @@ class Stream final : public runtime::Stream {
           fmt::format("Kernel::launch: the kernel must be of {}, got one of another device", context_->device_name()));
     }
     const ContextScope scope(*context_);
-    const bool captures = capturing();
-    // Before the event that tells when the kernel starts.
-    const Kernel::Call call = own->prepare(range, arguments, captures);
+    const Kernel::Call call = own->prepare(range, arguments);  // before the event that tells when the kernel starts
     return issue(mark, [&] {
       cuda::launch(*context_, handle_, call, together);
-      if (captures) own->image()->newest(true).keep_loaded();
+      if (capturing()) own->image()->keep_loaded();
     });
   }
   // Whether so much is read through page-locked memory, which takes a third of the time of other host memory.
