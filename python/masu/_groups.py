@@ -74,7 +74,7 @@ def segment_sum(a, offsets, *, device=None):
     data = on.native(_kinds.whole(a) if on is _host else a)
     if data.dtype.kind == "b" or not _kinds.has_dtype(data):
         raise TypeError(f"segment_sum: the dtype must be an integer or float16 to float64, got {data.dtype}")
-    places = on.native(_kinds.whole(offsets) if on is _host else offsets)
+    places = offsets if isinstance(offsets, _masu.DeviceArray) else _kinds.native(_kinds.whole(offsets))
     if places.dtype.kind not in "iu":
         raise TypeError(f"segment_sum: offsets must be integers, got {places.dtype}")
     if data.ndim != 1 or places.ndim != 1 or not places.size:

@@ -12,7 +12,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 #include <string>
 #include <thread>
@@ -31,17 +33,18 @@ bool operator==(const Groups& a, const Groups& b) {
 // Group after group; ids out of range behind all.
 template <class T>
 Groups expected(const std::vector<T>& ids, std::uint64_t groups) {
-  std::vector<std::vector<std::uint64_t>> lists(groups + 1);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
+  const auto group_of = [&](std::uint64_t i) {
     const bool good = ids[i] >= 0 && static_cast<std::uint64_t>(ids[i]) < groups;
-    lists[good ? static_cast<std::size_t>(ids[i]) : groups].push_back(i);
+    return good ? static_cast<std::uint64_t>(ids[i]) : groups;
+  };
+  Groups result{std::vector<std::uint64_t>(groups), std::vector<std::uint64_t>(groups + 1),
+                std::vector<std::uint64_t>(ids.size())};
+  for (std::uint64_t i = 0; i < ids.size(); ++i) {
+    result.order[i] = i;
+    if (group_of(i) < groups) ++result.counts[group_of(i)];
   }
-  Groups result;
-  for (std::uint64_t g = 0; g <= groups; ++g) {
-    result.offsets.push_back(result.order.size());
-    if (g < groups) result.counts.push_back(lists[g].size());
-    result.order.insert(result.order.end(), lists[g].begin(), lists[g].end());
-  }
+  for (std::uint64_t g = 0; g < groups; ++g) result.offsets[g + 1] = result.offsets[g] + result.counts[g];
+  std::ranges::stable_sort(result.order, {}, group_of);
   return result;
 }
 
