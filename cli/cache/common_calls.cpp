@@ -166,7 +166,7 @@ void run_common_calls(const Device& device, const std::function<void()>& done) {
       }
     }
   }
-  for (const Dtype dtype : {Dtype::f32, Dtype::i64, Dtype::f64, Dtype::i32, Dtype::f16, Dtype::u8}) {
+  for (const Dtype dtype : {Dtype::f32, Dtype::i64, Dtype::f64, Dtype::i32, Dtype::f16, Dtype::bf16, Dtype::u8}) {
     if (dtype == Dtype::f64 && !device.info().fp64) continue;
     for (const Shape& shape : shapes) {
       Calls calls(device, dtype, shape);
