@@ -61,7 +61,10 @@ def in_kind(function, given, first=1):
             if rounds:
                 result = _rounded(result)
             if out is not None:
-                _on_device.fill(function.__name__, target if type(target) is tuple else (target,), result, inputs)
+                targets = target if type(target) is tuple else (target,)
+                if give is to_numpy:
+                    targets = [_here(one, there[0].device) for one in targets]
+                _on_device.fill(function.__name__, targets, result, inputs)
     else:
         if out is not None:
             options["out"] = target
@@ -99,6 +102,12 @@ def _check_there(function, options, first, there):
     for one, array in arrays.items():
         if one not in _SEQUENCES and not isinstance(array, _masu.DeviceArray):
             options[one] = np.asarray(array)
+
+
+def _here(out, device):
+    """An array of NumPy's that is written beside arrays in host memory (bfloat16), as one of these."""
+    plain = type(out) is np.ndarray and device.kind == "cpu" and out.flags.c_contiguous and out.dtype.num in NATIVE and out.dtype.isnative
+    return _device_array.in_memory(out, device) if plain else out
 
 
 def _target(name, out, device):

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arrays.h"
+#include "elements/dtypes.h"
 
 #include <masu/bins.h>
 #include <masu/dtype.h>

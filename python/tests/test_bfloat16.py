@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bfloat16: arrays of ml_dtypes, tensors that NumPy does not take, device arrays; all values beside the same ones in float32."""
 import math
+import pickle
 import sys
 import types
 
@@ -102,8 +103,10 @@ def test_orders(kind):
     assert bits(values) == bits(ALL[expected[1]])
     for a, b in zip((first, inverse, counts), expected[1:]):
         assert a.tolist() == b.tolist()
-    assert bits(got(masu.partition(x, [5, 30000]))) == bits(ALL[masu.argpartition(numbers, [5, 30000])])
-    assert got(masu.argpartition(x, 777)).tolist() == masu.argpartition(numbers, 777).tolist()
+    there = masu.to_device(numbers, "cpu")
+    for places in (777, [5, 30000]):
+        assert np.array_equal(floats(got(masu.partition(x, places))), np.asarray(masu.partition(there, places)), equal_nan=True)
+        assert got(masu.argpartition(x, places)).tolist() == np.asarray(masu.argpartition(there, places)).tolist()
     ascending = FINITE[np.argsort(floats(FINITE), kind="stable")]
     for side in ("left", "right"):
         assert got(masu.searchsorted(make(ascending), x, side)).tolist() == np.searchsorted(floats(ascending), numbers, side).tolist()
@@ -118,7 +121,6 @@ def test_sums(kind):
         total = got(masu.sum(make(x)))
         assert total.dtype == BF16 and bits(total) == bits(rounded(exact))
         assert bits(got(masu.mean(make(x)))) == bits(rounded(exact / x.size))
-        assert bits(got(masu.cumsum(make(x)))) == bits(rounded([math.fsum(numbers[:i + 1]) + 0.0 for i in range(300)] + [])) if x.size < 301 else True
         few = x[:301]
         running = [math.fsum(numbers[:i + 1]) + 0.0 for i in range(few.size)]
         assert bits(got(masu.cumsum(make(few)))) == bits(rounded(running))
@@ -142,10 +144,13 @@ def test_numbers_between(kind):
     x = FINITE[:9999]
     numbers = floats(x)
     for q in (0, 0.1, 0.5, 1 / 3, [0.25, 0.75]):
-        found = got(masu.quantile(make(x), q))
-        assert found.dtype == BF16 and bits(found) == bits(rounded(masu.quantile(numbers, q)))
-        assert bits(got(masu.nanpercentile(make(x), np.multiply(q, 100).tolist()))) == bits(
-            rounded(masu.nanpercentile(numbers, np.multiply(q, 100).tolist())))
+        for found, expected in ((masu.quantile(make(x), q), masu.quantile(numbers, q)),
+                                (masu.nanpercentile(make(x), np.multiply(q, 100).tolist()), masu.nanpercentile(numbers, np.multiply(q, 100).tolist()))):
+            found = got(found)
+            if expected.dtype == np.float32:
+                assert found.dtype == BF16 and bits(found) == bits(rounded(expected))
+            else:  # of an array of float64, as of float16
+                assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
     assert bits(got(masu.median(make(x)))) == bits(rounded(masu.median(numbers)))
     rows = x[:9990].reshape(90, 111)[:, :110]
     assert bits(got(masu.median(make(np.ascontiguousarray(rows)), axis=1))) == bits(rounded(np.median(floats(np.ascontiguousarray(rows)), axis=1)))
@@ -161,7 +166,7 @@ def test_histograms(kind):
         assert got(counts).tolist() == want.tolist() and np.asarray(got(edges)).tolist() == at.tolist(), options
     assert got(masu.digitize(make(x), np.array([-1.0, 0.5, 2]))).tolist() == np.digitize(numbers, [-1.0, 0.5, 2]).tolist()
     counted = masu.Histogram.of(make(x), 20, (0, 1))
-    assert counted.counts.tolist() == np.histogram(numbers, 20, (0, 1))[0].tolist()
+    assert counted.counts().tolist() == np.histogram(numbers, 20, (0, 1))[0].tolist()
 
 
 def test_device_arrays():
@@ -194,7 +199,7 @@ def test_states():
     sums.add(x[3000:])
     assert sums.dtype == BF16
     assert float(sums.sum()) == float(masu.sum(x)) and float(sums.mean(np.float64)) == masu.mean(floats(x), dtype=np.float64)
-    assert float(masu.SumAccumulator.from_bytes(sums.to_bytes()).sum()) == float(sums.sum())
+    assert float(pickle.loads(pickle.dumps(sums)).sum()) == float(sums.sum())
     values, counts = masu.UniqueAccumulator.of(x).result()
     assert values.dtype == BF16 and bits(values) == bits(masu.unique(x)) and counts.sum() == x.size
     assert bits(masu.TopkAccumulator.of(x, 9).result().values) == bits(masu.topk(x, 9).values)
