@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from . import _device, _device_array, _fallback, _host, _masu, _on_device
-from ._kinds import NATIVE, PLAIN, as_numpy, foreign, in_memory, native, numpy_dtype, whole
+from ._kinds import BFLOAT16, NATIVE, PLAIN, as_numpy, foreign, holds_bfloat16, in_memory, is_bfloat16, native, numpy_dtype, whole
 
 _GIVEN = NATIVE | {14, 15}  # what DLPack has: complex64 and complex128 too
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
@@ -19,7 +19,8 @@ _SEQUENCES = ("bins", "sample")  # arguments that may be several arrays
 def adapter(device, *arrays):
     """The module that takes the arrays: `_host`, `_on_device` in a call of `in_kind`, or None where the call is for `in_kind`."""
     for array in arrays:
-        if type(array) not in PLAIN and foreign(array):
+        kind = type(array)
+        if (kind not in PLAIN or kind is np.ndarray and array.dtype.num > 255) and foreign(array):
             return device if device is _on_device else None
     return _host
 
@@ -38,14 +39,16 @@ def in_kind(function, given, first=1):
     options = {name: given[name] for name in (x, *names) if name != "out"}
     if "dtype" in options:
         options["dtype"] = numpy_dtype(function.__name__, options["dtype"])
-    there = [array for array in (*_parts(options), out) if type(array) not in PLAIN and foreign(array)]
+    there = [array for array in (*_parts(options), *(out if type(out) is tuple else (out,))) if foreign(array)]
     for array in there:
         if not in_memory(array):
             options |= {} if out is None else {"out": out}
             return _its_own(array, function, [options.pop(name) for name in [*options][:first]], options, device)
-    give = None if isinstance(there[0], _masu.DeviceArray) else getattr(_library(there[0]), "from_dlpack", None)
+    give = (None if isinstance(there[0], _masu.DeviceArray) else to_numpy if holds_bfloat16(there[0]) else
+            getattr(_library(there[0]), "from_dlpack", None))
+    rounds = function.__name__ in _ROUNDED and is_bfloat16(getattr(given[x], "dtype", None))
     options = {name: [_taken(part, device, function.__name__) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
-               else _taken(value, device, function.__name__) if type(value) not in PLAIN else value
+               else _taken(value, device, function.__name__)
                for name, value in options.items()}
     if out is not None:
         target = _target(function.__name__, out, device)
@@ -55,8 +58,13 @@ def in_kind(function, given, first=1):
         with _masu.OnStream(there):
             _check_there(function, options, first, there)
             result = function(options.pop(x), **options, device=_on_device)
+            if rounds:
+                result = _rounded(result)
             if out is not None:
-                _on_device.fill(function.__name__, target if type(target) is tuple else (target,), result, inputs)
+                targets = target if type(target) is tuple else (target,)
+                if give is to_numpy:
+                    targets = [_here(one, there[0].device) for one in targets]
+                _on_device.fill(function.__name__, targets, result, inputs)
     else:
         if out is not None:
             options["out"] = target
@@ -96,6 +104,12 @@ def _check_there(function, options, first, there):
             options[one] = np.asarray(array)
 
 
+def _here(out, device):
+    """An array of NumPy's that is written beside arrays in host memory (bfloat16), as one of these."""
+    plain = type(out) is np.ndarray and device.kind == "cpu" and out.flags.c_contiguous and out.dtype.num in NATIVE and out.dtype.isnative
+    return _device_array.in_memory(out, device) if plain else out
+
+
 def _target(name, out, device):
     """`taken` of what is written."""
     if type(out) is tuple:
@@ -114,12 +128,32 @@ def _taken(value, device, name):
 
 
 def read(array, device, name="masu"):
-    """`taken` of what is only read: truth values on a device as bytes 0 and 1."""
+    """`taken` of what is only read: truth values on a device as bytes 0 and 1, and bfloat16 as float32 where that is what is
+    computed with."""
     found = taken(array, device, name)
-    if found is array or not isinstance(found, _masu.DeviceArray) or found._dtype != "bool" or not found.size:
+    if not isinstance(found, _masu.DeviceArray):
+        return found
+    if found._dtype == "bf16" and name in _BY_FLOATS:
+        with _masu.OnStream([found]):
+            return _on_device.converted(found, _FLOAT)
+    if found is array or found._dtype != "bool" or not found.size:
         return found
     with _masu.OnStream([found]):
         return _on_device.truths(found)
+
+
+_FLOAT = np.dtype(np.float32)
+#: Functions that see bfloat16 as the numbers in float32 that they are; those that round their results to bfloat16, once.
+_ROUNDED = frozenset(("quantile", "nanquantile", "percentile", "nanpercentile", "median", "nanmedian"))
+_BY_FLOATS = _ROUNDED | {"histogram", "histogram_bin_edges", "histogram2d", "histogramdd", "digitize", "bincount", "Histogram",
+                         "RowHistograms", "JointHistogram", "WeightedHistogram"}
+
+
+def _rounded(result):
+    """Results in float32 as bfloat16."""
+    if isinstance(result, _masu.DeviceArray) and result._dtype == "f32":
+        return _on_device.converted(result, BFLOAT16)
+    return result
 
 
 def _its_own(array, function, arrays, options, device):
@@ -192,7 +226,26 @@ def _way_out(array):
     return None
 
 
+def to_numpy(result):
+    """A result as NumPy gives it."""
+    found = result.get() if isinstance(result, _masu.DeviceArray) else result
+    return found if found.shape else found[()]
+
+
+def _host_memory(array, device):
+    """An array in host memory as one of NumPy's, or, of bfloat16, as a DeviceArray."""
+    if not isinstance(array, (np.ndarray, np.generic)):
+        if str(getattr(array, "dtype", None)) == "torch.bfloat16":
+            return _device_array.DeviceArray(array.contiguous().__dlpack__())
+        array = np.asarray(as_numpy(array)) if hasattr(type(array), "__array__") else np.from_dlpack(array)
+    if not holds_bfloat16(array):
+        return array
+    return _device_array.in_memory(native(np.asarray(array)), _device.device_for(device, array))
+
+
 def _memory(array, device):
+    if isinstance(array, (np.ndarray, np.generic)):
+        return _host_memory(array, device)
     if hasattr(type(array), "__dlpack__"):
         try:
             memory, ordinal = array.__dlpack_device__()
@@ -201,7 +254,7 @@ def _memory(array, device):
                 raise
             return np.asarray(as_numpy(array))
         if memory in _HOST_MEMORY:
-            return np.asarray(as_numpy(array)) if hasattr(type(array), "__array__") else np.from_dlpack(array)
+            return _host_memory(array, device)
         if memory in _CUDA_MEMORY:
             if hasattr(array, "resolve_neg"):  # the memory, which DLPack tells alone, may have the other signs
                 array = array.resolve_neg()
@@ -227,6 +280,8 @@ def to_device(array, device):
     `device` is a name, a `masu.Device` or an entry of `masu.devices()`. Raises TypeError for a dtype that masu lacks, and ValueError for masked elements.
     """
     device = _device.resolve(device)
+    if foreign(array) and not isinstance(array, _device_array.DeviceArray):
+        array = taken(array, None, "to_device")
     return _device_array.upload(array.get() if isinstance(array, _device_array.DeviceArray) else whole(array), device)
 
 
@@ -275,6 +330,8 @@ def _given(result, give):
     if give is None:
         return result
     if isinstance(result, (np.ndarray, np.generic)):
+        if give is to_numpy:
+            return result
         array = np.asarray(result)  # of a scalar, an array without dimensions
         if array.dtype.num not in _GIVEN:
             return array

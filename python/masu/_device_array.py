@@ -8,17 +8,18 @@ import numpy as np
 
 from . import _device, _kinds, _masu
 
-_NUMPY = {name: np.dtype(code) for code, name in _kinds.NAMES.items()}
-_CUDA = 2  # DLPack's number of CUDA memory
+_NUMPY = {name: np.dtype(code) for code, name in _kinds.NAMES.items()} | {"bf16": _kinds.BFLOAT16}
+_HOST, _CUDA = 1, 2  # DLPack's numbers of memory
 
 
 @functools.cache
 def dtype_name(dtype):
     """masu's name of a NumPy dtype; TypeError where masu lacks it."""
-    dtype = np.dtype(dtype)
+    if (dtype := _kinds.dtype_of(dtype)) is _kinds.BFLOAT16:
+        return "bf16"
     name = _kinds.NAMES.get(dtype.kind + str(dtype.itemsize)) if dtype.num in _kinds.NATIVE else None
     if name is None:
-        raise TypeError(f"masu: the dtype must be bool, an integer or float16 to float64, got {_kinds.in_words(dtype)}")
+        raise TypeError(f"masu: the dtype must be bool, an integer, bfloat16 or float16 to float64, got {_kinds.in_words(dtype)}")
     return name
 
 
@@ -26,7 +27,7 @@ class DeviceArray(_masu.DeviceArray):
     """A C-contiguous array in the memory of a device: what masu's functions give for arrays of a device.
 
     `DeviceArray(device, dtype, shape)` is uninitialised; `masu.to_device(array, device)` copies an array there. On CUDA
-    devices it has `__dlpack__` and `__cuda_array_interface__`, so that PyTorch, CuPy, JAX and Numba take it without a
+    devices it has `__dlpack__`, as on the CPU, and `__cuda_array_interface__`, so that PyTorch, CuPy, JAX and Numba take it without a
     copy; `numpy.asarray` copies it to the host. Its work is done when the call that made it returns.
 
     >>> import numpy as np
@@ -89,7 +90,7 @@ class DeviceArray(_masu.DeviceArray):
     def get(self):
         """A copy in host memory, as a NumPy array."""
         result = np.empty(self.shape, self.dtype)
-        self._read(result)
+        self._read(result if self._dtype != "bf16" else result.view(np.uint16))
         return result
 
     def __array__(self, dtype=None, copy=None):
@@ -99,9 +100,9 @@ class DeviceArray(_masu.DeviceArray):
         return result if dtype is None else result.astype(dtype, copy=False)
 
     def __dlpack_device__(self):
-        if self.device.kind != "cuda":
-            raise BufferError(f"__dlpack__: the memory must be a CUDA device's, got {self.device.id}")
-        return (_CUDA, self._ordinal)
+        if self.device.kind == "opencl":
+            raise BufferError(f"__dlpack__: the memory must be the host's or a CUDA device's, got {self.device.id}")
+        return (_HOST, 0) if self.device.kind == "cpu" else (_CUDA, self._ordinal)
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         here = self.__dlpack_device__()
@@ -124,7 +125,7 @@ def upload(data, device):
     data = np.require(data, data.dtype.newbyteorder("="), ["C", "A"])
     result = DeviceArray(device, name, data.shape)
     if data.size:
-        result._write(data)
+        result._write(data if name != "bf16" else data.view(np.uint16))
     return result
 
 

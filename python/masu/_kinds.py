@@ -12,8 +12,60 @@ NATIVE = frozenset((0, 7, 8, *(number for _, _, number in _masu.DTYPES)))  # of 
 BOOL = 0
 #: masu's names of dtypes, by NumPy's letter of the class and the bytes.
 NAMES = {code: name for name, code, _ in _masu.DTYPES} | {"b1": "bool"}
+
+
+class _Bfloat16:
+    """bfloat16, which NumPy lacks, as the dtype of a DeviceArray: what masu asks of a dtype of NumPy's. NumPy itself takes it as
+    that of ml_dtypes, where that package is installed."""
+
+    kind, itemsize, num, isnative, name, str = "f", 2, -1, True, "bfloat16", "<bfloat16"
+
+    @property
+    def dtype(self):
+        try:
+            import ml_dtypes
+        except ImportError:
+            raise TypeError("masu: bfloat16 must have the package ml_dtypes to be an array of NumPy's; it is not installed") from None
+        return np.dtype(ml_dtypes.bfloat16)
+
+    @property
+    def type(self):
+        return self.dtype.type
+
+    def newbyteorder(self, order):
+        return self
+
+    def __eq__(self, other):
+        return other is self or type(other) is not _Bfloat16 and is_bfloat16(other)
+
+    def __hash__(self):
+        return hash(self.name)
+
+    def __repr__(self):
+        return self.name
+
+
+BFLOAT16 = _Bfloat16()
+
+
+def is_bfloat16(dtype):
+    """Whether a dtype of any library is bfloat16."""
+    return (dtype is BFLOAT16 or isinstance(dtype, np.dtype) and dtype.num > 255 and dtype.name == "bfloat16" or
+            getattr(dtype, "__name__", None) == "bfloat16" or str(dtype) in ("bfloat16", "torch.bfloat16"))
+
+
+def dtype_of(dtype):
+    """`np.dtype(dtype)`, or BFLOAT16."""
+    return BFLOAT16 if dtype is not None and is_bfloat16(dtype) else np.dtype(dtype)
+
+
+def promoted(a, b):
+    """`np.promote_types(a, b)`, or BFLOAT16."""
+    return a if a is b else np.promote_types(a, b)
+
+
 #: masu's names of the float dtypes, by NumPy's number.
-FLOATS = {number: name for name, code, number in _masu.DTYPES if code[0] == "f"}
+FLOATS = {number: name for name, code, number in _masu.DTYPES if code[0] == "f"} | {BFLOAT16.num: "bf16"}
 WIDE_FLOATS = frozenset((11, 12))
 
 
@@ -41,10 +93,10 @@ def native(array):
 
 
 def foreign(*arrays):
-    """Whether one of them is neither NumPy's nor a plain sequence, so that the call is for `in_kind`."""
+    """Whether one of them is neither NumPy's nor a plain sequence, or of bfloat16, so that the call is for `in_kind`."""
     for array in arrays:
         kind = type(array)
-        if kind in _foreign_kinds:
+        if kind in _foreign_kinds or holds_bfloat16(array):
             return True
         if (kind not in PLAIN and not isinstance(array, (np.ndarray, np.generic))
                 and (in_memory(array) or hasattr(kind, "__array_function__"))):
@@ -56,6 +108,11 @@ def foreign(*arrays):
 
 _foreign_kinds: set[type] = set()  # of which it is known
 PLAIN = frozenset((np.ndarray, list, tuple, int, float, bool, str, type(None), type(np._NoValue), memoryview, bytes, bytearray))
+
+
+def holds_bfloat16(array):
+    """Whether an array or number of NumPy's has the dtype bfloat16 of ml_dtypes."""
+    return isinstance(array, (np.ndarray, np.generic)) and array.dtype.num > 255 and is_bfloat16(array.dtype)
 
 
 def in_memory(array):
@@ -143,10 +200,12 @@ def numpy_dtype(name, dtype):
     """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
     if dtype is None:
         return None
+    if is_bfloat16(dtype):
+        return BFLOAT16
     torchs = type(dtype).__module__ == "torch"
     try:
         found = np.dtype(str(dtype).removeprefix("torch.") if torchs else dtype)
-        if (torchs or type(dtype) is str) and found.isbuiltin > 1:  # ml_dtypes adds the name bfloat16
+        if (torchs or type(dtype) is str) and found.isbuiltin > 1:  # ml_dtypes adds names
             raise TypeError
         return found
     except TypeError:

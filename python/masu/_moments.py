@@ -7,7 +7,7 @@ import numpy as np
 from . import _fallback, _host, _masu
 from ._arrays import adapter, in_kind
 from ._host import NUMPY
-from ._kinds import FLOATS
+from ._kinds import FLOATS, dtype_of
 
 _NoValue = np._NoValue
 
@@ -114,7 +114,7 @@ def rounded_to(data, dtype):
     if dtype is None:
         dtype = data.dtype.newbyteorder("=") if data.dtype.kind == "f" else np.float64
     try:
-        dtype = np.dtype(dtype)
+        dtype = dtype_of(dtype)
     except TypeError:
         return None
     return dtype if dtype.num in FLOATS and dtype.isnative else None

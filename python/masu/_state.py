@@ -154,17 +154,21 @@ def given(name, x, dtype, keep_order=True):
 
 def plain(dtype):
     """The dtype of the elements as masu has them: of truth values uint8."""
-    dtype = np.dtype(dtype)
+    dtype = _kinds.dtype_of(dtype)
     return np.dtype(np.uint8) if dtype.kind == "b" else dtype.newbyteorder("=")
 
 
 def name_of(name, dtype):
     """masu's name of a dtype: "f32"."""
+    if dtype is _kinds.BFLOAT16:
+        return "bf16"
     if dtype.num not in _kinds.NATIVE:
-        raise TypeError(f"{name}: the dtype must be bool, an integer or float16 to float64, got {dtype}")
+        raise TypeError(f"{name}: the dtype must be bool, an integer, bfloat16 or float16 to float64, got {dtype}")
     return f"{dtype.kind}{8 * dtype.itemsize}"
 
 
 def dtype_of(native):
     """The dtype of a state's data."""
+    if native.dtype() == "bf16":
+        return _kinds.BFLOAT16
     return np.dtype(native.dtype()[0] + str(int(native.dtype()[1:]) // 8))

@@ -20,7 +20,7 @@ def _loop_dtype(data, dtype, out):
         return data.dtype
     if dtype is None:
         dtype = np.promote_types(data.dtype, out.dtype) if out is not None else _WIDE.get(data.dtype.kind, data.dtype)
-    return np.dtype(dtype).newbyteorder("=")
+    return _kinds.dtype_of(dtype).newbyteorder("=")
 
 
 _WIDE = {"u": np.uintp, "i": np.intp, "b": np.intp}
@@ -95,7 +95,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     if more:
         initial = np.asarray(initial, rounded).item()
         if rounded.kind == "f":
-            lines = on.converted(lines, np.promote_types(lines.dtype, rounded))
+            lines = on.converted(lines, _kinds.promoted(lines.dtype, rounded))
     totals = on.totals(lines, shape, rounded)
     _masu.sum_rows(lines, totals, FLOATS.get(rounded.num, "f64"), on.device_for(device, lines), initial if more else None)
     return on.returned(on.converted(totals, rounded), out)

@@ -218,6 +218,9 @@ Array::Array(nb::handle array, bool writable) {
     if (writable && device_->read_only) throw nb::value_error("array: read-only memory cannot be written");
     dtype_ = device_->dtype;
     count_ = device_->buffer.size() / masu::size_of(dtype_);
+    if (device_->buffer.device().kind() == masu::DeviceKind::cpu && count_ != 0) {
+      data_ = static_cast<std::byte*>(device_->buffer.native()) + device_->buffer.byte_offset();
+    }
     return;
   }
   const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);

@@ -25,6 +25,14 @@ using masu::Dtype;
   throw masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts");
 }
 
+// The ends in the dtype in which bins are made: those of bf16 as f32.
+Ends in_arithmetic(Dtype dtype, Ends ends) {
+  if (masu::arithmetic_dtype(dtype) != dtype) {
+    for (std::uint64_t& end : ends) end <<= 16;
+  }
+  return ends;
+}
+
 nb::object ask_numpy(Dtype dtype, std::int64_t bins, const Ends& ends) {
   return masu_python::ask_numpy(nb::str(numpy_code(dtype)), dtype, nb::int_(bins), nb::none(), ends);
 }
@@ -80,7 +88,7 @@ Between::Between(masu::Bins own, Dtype dtype) : bins(std::move(own)) {
     edges.resize(numbers.size() * sizeof(T));
     std::ranges::transform(numbers, reinterpret_cast<T*>(edges.data()), [](double x) { return static_cast<T>(x); });
   };
-  if (dtype == Dtype::f32) put(masu::bin_edges(bins, dtype), float{});
+  if (dtype_of_edges(dtype) == Dtype::f32) put(masu::bin_edges(bins, dtype), float{});
   else put(masu::bin_edges(bins, dtype), double{});
 }
 
@@ -91,7 +99,7 @@ nb::object Between::edges_array(Dtype dtype) const {
 
 nb::object ask_numpy(nb::handle dtype, Dtype known, nb::handle bins, nb::handle range, const Ends& ends, bool few) {
   static const nb::handle ask = nb::object(nb::module_::import_("masu._bins").attr("plain_bins")).release();
-  const std::size_t size = masu::size_of(known);
+  const std::size_t size = masu::size_of(masu::arithmetic_dtype(known));
   std::array<char, sizeof(ends)> bytes;
   for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&bytes[i * size], &ends[i], size);
   return ask(dtype, bins, range, nb::bytes(bytes.data(), 2 * size), few);
@@ -100,14 +108,16 @@ nb::object ask_numpy(nb::handle dtype, Dtype known, nb::handle bins, nb::handle 
 std::optional<Between> own_bins(Dtype dtype, std::int64_t bins, const Ends& ends) {
   constexpr std::int64_t most = 65536;
   if (bins < 1 || bins > most) return std::nullopt;
-  std::optional<masu::Bins> own = masu::ordinary_bins(dtype, static_cast<std::uint64_t>(bins), ends[0], ends[1]);
+  const auto [least, greatest] = in_arithmetic(dtype, ends);
+  dtype = masu::arithmetic_dtype(dtype);
+  std::optional<masu::Bins> own = masu::ordinary_bins(dtype, static_cast<std::uint64_t>(bins), least, greatest);
   if (!own || !numpy_agrees(dtype)) return std::nullopt;
   return Between(*std::move(own), dtype);
 }
 
 Between between(Dtype dtype, std::int64_t bins, const Ends& ends) {
   if (std::optional<Between> own = own_bins(dtype, bins, ends)) return *std::move(own);
-  return {ask_numpy(dtype, bins, ends), dtype, bins};
+  return {ask_numpy(dtype, bins, in_arithmetic(dtype, ends)), dtype, bins};
 }
 
 namespace {

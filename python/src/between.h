@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arrays.h"
+#include "elements/dtypes.h"
 
 #include <masu/bins.h>
 #include <masu/dtype.h>
@@ -18,9 +19,9 @@ namespace masu_python {
 
 using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
 
-// Edges have the dtype of floats, but f64 for integers.
+// Edges have the dtype of floats, but f64 for integers, and f32 for bf16.
 inline masu::Dtype dtype_of_edges(masu::Dtype dtype) {
-  return masu::is_float(dtype) ? dtype : masu::Dtype::f64;
+  return masu::is_float(dtype) ? masu::arithmetic_dtype(dtype) : masu::Dtype::f64;
 }
 
 // NumPy's edges, and the bins with which masu counts between them what NumPy counts.

@@ -124,13 +124,14 @@ void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint6
   } else {
     throw nb::type_error("from_dlpack: __dlpack__ must give a capsule that has not been used");
   }
-  if (tensor->device.type != dlpack::cuda && tensor->device.type != dlpack::cuda_managed) {
+  const bool on_host = tensor->device.type == dlpack::host;
+  if (!on_host && tensor->device.type != dlpack::cuda && tensor->device.type != dlpack::cuda_managed) {
     throw nb::type_error("from_dlpack: the memory must be the host's or a CUDA device's");
   }
   bool boolean = false;
   masu::Dtype dtype{};
   if (!dlpack::dtype_of(tensor->dtype, dtype, boolean)) {
-    throw nb::type_error("from_dlpack: the dtype must be bool, an integer or float16 to float64 on a device");
+    throw nb::type_error("from_dlpack: the dtype must be bool, an integer, bfloat16 or float16 to float64 on a device");
   }
   const std::vector<std::int64_t> shape(tensor->shape, tensor->shape + tensor->ndim);
   const std::uint64_t count = count_of(shape);
@@ -141,9 +142,9 @@ void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint6
   if (count != 0) check_aligned(address, dtype);
   const std::int64_t ordinal = tensor->device.id;
   auto buffer = call([&] {
-    const masu::Device device = cuda_device(ordinal);
+    const masu::Device device = on_host ? masu::Device::open("cpu") : cuda_device(ordinal);
     if (count == 0) return masu::Buffer<std::byte>(device, 0);  // its address may be null
-    if (!stream) wait_for_stream(device, legacy_stream);
+    if (!stream && !on_host) wait_for_stream(device, legacy_stream);
     return masu::Buffer<std::byte>::wrap_native(device, address, count * masu::size_of(dtype));
   });
   new (self) DeviceArray{std::move(buffer), dtype, boolean, read_only, shape, std::move(owner), stream};
@@ -167,8 +168,10 @@ nb::object exported(nb::handle self, const DeviceArray& array, const char* name)
   for (std::size_t axis = array.shape.size(); axis-- > 0; stride *= array.shape[axis]) given->strides[axis] = stride;
   given->array = nb::borrow(self);
   Tensor& tensor = given->tensor;
+  const bool on_host = array.buffer.device().kind() == masu::DeviceKind::cpu;
   tensor.array = {static_cast<std::byte*>(array.buffer.native()) + array.buffer.byte_offset(),
-                  {dlpack::cuda, static_cast<std::int32_t>(ordinal_of(array.buffer.device()))},
+                  on_host ? dlpack::Device{dlpack::host, 0}
+                          : dlpack::Device{dlpack::cuda, static_cast<std::int32_t>(ordinal_of(array.buffer.device()))},
                   static_cast<std::int32_t>(array.shape.size()),
                   dlpack::type_of(array.dtype, array.boolean),
                   given->shape.data(),
@@ -197,8 +200,8 @@ nb::object exported(nb::handle self, const DeviceArray& array, const char* name)
 // Calls of masu on a device have ended when they return, so there is nothing that a consumer's stream must wait for.
 nb::object to_dlpack(nb::handle self, bool versioned) {
   const auto& array = nb::cast<const DeviceArray&>(self);
-  if (array.buffer.device().kind() != masu::DeviceKind::cuda) {
-    throw nb::buffer_error("__dlpack__: the memory must be a CUDA device's");
+  if (array.buffer.device().kind() == masu::DeviceKind::opencl) {
+    throw nb::buffer_error("__dlpack__: the memory must be the host's or a CUDA device's");
   }
   if (array.read_only && !versioned) {
     throw nb::buffer_error("__dlpack__: read-only memory needs a consumer that knows DLPack 1");

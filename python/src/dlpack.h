@@ -8,6 +8,7 @@
 
 namespace masu_python::dlpack {
 
+inline constexpr std::int32_t host = 1;
 inline constexpr std::int32_t cuda = 2;
 inline constexpr std::int32_t cuda_managed = 13;
 inline constexpr std::uint64_t flag_read_only = 1;

@@ -129,7 +129,9 @@ void answer(const Question& question, Points& points) {
     answered.list = points_of(found[0], found[1], found[2], found[3]);
     switch (nb::cast<int>(found[4])) {
       case 2: answered.result = masu::Dtype::f16; break;
-      case 4: answered.result = masu::Dtype::f32; break;
+      case 4:  // of bf16 in f32, and rounded once
+        answered.result = question.dtype == masu::Dtype::bf16 ? question.dtype : masu::Dtype::f32;
+        break;
       case 8: answered.result = masu::Dtype::f64; break;
       default: break;
     }

@@ -286,12 +286,13 @@ bool dlpack::dtype_of(Type type, masu::Dtype& dtype, bool& boolean) noexcept {
 }
 
 const char* numpy_code(masu::Dtype dtype) noexcept {
-  return masu::names_of(dtype).numpy_name.data();  // a literal, which ends with 0
+  return masu::names_of(masu::arithmetic_dtype(dtype)).numpy_name.data();  // a literal, which ends with 0
 }
 
 bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept {
-  const masu::DtypeNames* const found =
-      masu::find_dtype([&](const masu::DtypeNames& each) { return !code.empty() && each.numpy_name == code; });
+  const masu::DtypeNames* const found = masu::find_dtype([&](const masu::DtypeNames& each) {
+    return !code.empty() && (each.numpy_name.empty() ? each.numpy_words : each.numpy_name) == code;
+  });
   if (found != nullptr) dtype = found->dtype;
   return found != nullptr;
 }

@@ -18,9 +18,10 @@
 
 namespace masu_python {
 
-// The dtype as NumPy and __cuda_array_interface__ have it: "f4".
+// The dtype as NumPy and __cuda_array_interface__ have it: "f4"; of bf16 that in which its bins and quantiles are
+// computed.
 const char* numpy_code(masu::Dtype dtype) noexcept;
-// False for other texts.
+// Takes "bfloat16" too. False for other texts.
 bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept;
 
 // A C-contiguous array, borrowed from the object of Python that was asked for it, with at least one element.

@@ -168,7 +168,8 @@ def check_dtypes(source):
                                 same(library.get(function(array, axis, dtype)), np.asarray(function(data, axis, dtype)))
         if library is Torch and source == "f4":
             same(Torch.get(masu.sum(array, dtype=torch.float32)), np.asarray(masu.sum(data, dtype="f4")))
-            refuses(TypeError, lambda: masu.sum(array, dtype=torch.bfloat16))
+            assert masu.sum(array, dtype=torch.bfloat16).dtype == torch.bfloat16
+            refuses(TypeError, lambda: masu.sum(array, dtype=torch.float8_e5m2))
 
 
 def check_out():

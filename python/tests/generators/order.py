@@ -176,7 +176,7 @@ FOREIGN = ["F", "D", "g", "O", "M8[s]", "m8[s]", "S3", "U3", "M8[D]", "V4", [("a
 try:
     import ml_dtypes  # some of whose dtypes have the characters of NumPy's
 
-    FOREIGN += [getattr(ml_dtypes, name) for name in ("float8_e4m3b11fnuz", "int1", "uint4", "int4", "float8_e5m2", "bfloat16")]
+    FOREIGN += [getattr(ml_dtypes, name) for name in ("float8_e4m3b11fnuz", "int1", "uint4", "int4", "float8_e5m2", "float8_e4m3fn")]
 except ImportError:
     pass
 
