@@ -100,7 +100,6 @@ Command add_cache(CommandLine& line) {
       "  masu cache build --arch sm_80,sm_90 -o kernels");
   return {app, [options] {
             if (options->action != "build") usage_error("cache takes build, got '" + options->action + "'");
-            setenv("MASU_COMPILE", "full", 1);
             return options->architectures.empty() ? fill_cache(*options) : build_packages(*options);
           }};
 }

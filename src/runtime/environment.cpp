@@ -34,7 +34,6 @@ Environment read_all() {
   const std::string sync = variable("MASU_SYNC");
   all.sync = !sync.empty() && sync != "0";
   all.packaged_kernels = variable("MASU_PACKAGED_KERNELS");
-  all.compiles_fully = variable("MASU_COMPILE") == "full";
   return all;
 }
 

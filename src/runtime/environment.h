@@ -20,7 +20,6 @@ struct Environment {
   std::vector<std::string> toolkits;  // CUDA_HOME, CUDA_PATH
   std::string packaged_kernels;       // MASU_PACKAGED_KERNELS
   bool sync = false;                  // MASU_SYNC
-  bool compiles_fully = false;        // MASU_COMPILE=full
 };
 
 // Read once, by the first call of masu's or the first look for devices: getenv() crashes while another thread writes

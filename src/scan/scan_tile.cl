@@ -181,15 +181,10 @@ inline uint heads_of(const ulong first, const ulong count, const ulong row, __gl
                      const uint has_flags) {
 #if MASU_SEGMENTED
   uint heads = 0;
-  ulong to_row = (row - first % row) % row;
-  for (uint k = 0; k < SCAN_ITEMS && first + k < count; ++k) {
-    if (to_row == k) {
-      heads |= 1U << k;
-      to_row += row;
-    } else if (has_flags != 0 && flags[first + k] != 0) {
-      heads |= 1U << k;
-    }
-  }
+  const ulong to_row = (row - first % row) % row;
+  for (ulong k = to_row; k < SCAN_ITEMS && first + k < count; k += row) heads |= 1U << (uint)k;
+  const uint flagged = has_flags != 0 ? SCAN_ITEMS : 0;
+  for (uint k = 0; k < flagged && first + k < count; ++k) heads |= flags[first + k] != 0 ? 1U << k : 0;
   return heads;
 #else
   return 0;
