@@ -30,7 +30,10 @@ using Function = SumRule::Function;
 
 // The columns of one matrix of `rows` rows. Those for which nothing is certain are copied and added as rows.
 void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t columns, std::byte* to) {
-  constexpr std::uint64_t task_columns = 128;
+  constexpr std::uint64_t many_rows = 4096;
+  // Of many rows each part reads all pages.
+  const std::uint64_t task_columns =
+      rows < many_rows ? 128 : std::clamp<std::uint64_t>((columns + cpu_threads() - 1) / cpu_threads(), 16, 128);
   constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;
   const std::size_t size = size_of(rule.dtype);
   const std::size_t result_size = size_of(rule.result);

@@ -9,6 +9,7 @@
 #include <masu/device.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <mutex>
 #include <optional>
@@ -131,20 +132,35 @@ void sum_quickly(const SumRows& to, const T* x, const T* y, std::uint64_t rows) 
   const double addend = to_f64(std::bit_cast<T>(static_cast<UnsignedOf<sizeof(T)>>(rule.addend)));
   // For more f32 than that the bound proves no result of f64.
   const bool proves = rule.is_spread() || rule.dtype == rule.result || rule.dtype == Dtype::f64 || length <= quick_few;
+  const bool together =
+      proves && rows > 1 && length <= quick_piece && addend == 0 && !rule.is_spread() && rule.function != Function::dot;
+  const auto one = [&](std::uint64_t row) {
+    const T* const from = x + row * length;
+    const T* const with = y + row * length;
+    std::optional<double> found;
+    if constexpr (is_stored<T>) {
+      if (proves) found = quick_stored_dot(rule.dtype, from, with, length);
+    } else {
+      if (proves && rule.function == Function::dot) found = quick_dot(from, with, length, rule.result);
+      else if (proves && rule.is_spread()) found = quick_spread(from, {length, rule.ddof, root, rule.result});
+      else if (proves) found = quick_sum(from, length, rule.result, divisor, addend);
+    }
+    if (found) to.take(row, *found);
+    else take_exactly(to, row, from, with);
+  };
   in_tasks(rows, length, [&](std::uint64_t first, std::uint64_t end) {
-    for (std::uint64_t row = first; row < end; ++row) {
-      const T* const from = x + row * length;
-      const T* const with = y + row * length;
-      std::optional<double> found;
-      if constexpr (is_stored<T>) {
-        if (proves) found = quick_stored_dot(rule.dtype, from, with, length);
-      } else {
-        if (proves && rule.function == Function::dot) found = quick_dot(from, with, length, rule.result);
-        else if (proves && rule.is_spread()) found = quick_spread(from, {length, rule.ddof, root, rule.result});
-        else if (proves) found = quick_sum(from, length, rule.result, divisor, addend);
+    std::array<double, quick_rows_together> values;
+    std::array<std::uint8_t, quick_rows_together> sure{};
+    for (std::uint64_t begin = first; begin < end; begin += quick_rows_together) {
+      const std::uint64_t here = std::min(quick_rows_together, end - begin);
+      if constexpr (!is_stored<T>) {
+        const QuickRows of{here, length, rule.result, divisor};
+        if (together) quick_sums(x + begin * length, of, values.data(), sure.data());
       }
-      if (found) to.take(row, *found);
-      else take_exactly(to, row, from, with);
+      for (std::uint64_t i = 0; i < here; ++i) {
+        if (sure[i] != 0) to.take(begin + i, values[i]);
+        else one(begin + i);
+      }
     }
   });
 }

@@ -223,6 +223,33 @@ std::optional<double> QuickQuotientOf(const QuickPart& of, double divisor, bool 
   return QuickDivided({hn::Set(d, of.sum), hn::Set(d, of.error), hn::Set(d, of.bound)}, divisor, root, result);
 }
 template <class T>
+void QuickRowsBy(const T* x, const QuickRows& of, bool cut, double* results, std::uint8_t* sure) {
+  const QD d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto divisor = static_cast<double>(of.divisor);
+  HWY_ALIGN double parts[3][8] = {};
+  for (std::uint64_t first = 0; first < of.rows; first += lanes) {
+    const std::size_t here = std::min<std::uint64_t>(lanes, of.rows - first);
+    for (std::size_t i = 0; i < here; ++i) {
+      const QuickPart part = QuickSum(x + (first + i) * of.length, of.length, cut);
+      parts[0][i] = part.sum;
+      parts[1][i] = part.error;
+      parts[2][i] = part.bound;
+    }
+    const QuickTotals totals{hn::Load(d, parts[0]), hn::Load(d, parts[1]), hn::Load(d, parts[2])};
+    const QuickResults made = of.result == Dtype::f32 ? QuickQuotient<float, false>(totals, divisor)
+                                                      : QuickQuotient<double, false>(totals, divisor);
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, made.sure, bits);
+    HWY_ALIGN double numbers[8];
+    hn::Store(made.numbers, d, numbers);
+    for (std::size_t i = 0; i < here; ++i) {
+      results[first + i] = numbers[i];
+      sure[first + i] = bits[0] >> i & 1;
+    }
+  }
+}
+template <class T>
 std::optional<double> QuickSpreadBy(const T* x, const QuickSpread& what) {
   double additions = 0;
   const auto all = QuickChains<QuickMoments>(QuickValues<T>{x}, what.count, additions);
@@ -231,15 +258,18 @@ std::optional<double> QuickSpreadBy(const T* x, const QuickSpread& what) {
   return QuickDivided(totals, n * static_cast<double>(what.count - what.ddof), what.root, what.result);
 }
 
-#define MASU_QUICK(name, T)                                                         \
-  QuickPart QuickSum##name(const T* x, std::uint64_t count, bool cut) {             \
-    return QuickSum(x, count, cut);                                                 \
-  }                                                                                 \
-  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count, bool cut) { \
-    return QuickDot(x, y, count, cut);                                              \
-  }                                                                                 \
-  std::optional<double> QuickSpread##name(const T* x, const QuickSpread& what) {    \
-    return QuickSpreadBy(x, what);                                                  \
+#define MASU_QUICK(name, T)                                                                              \
+  QuickPart QuickSum##name(const T* x, std::uint64_t count, bool cut) {                                  \
+    return QuickSum(x, count, cut);                                                                      \
+  }                                                                                                      \
+  QuickPart QuickDot##name(const T* x, const T* y, std::uint64_t count, bool cut) {                      \
+    return QuickDot(x, y, count, cut);                                                                   \
+  }                                                                                                      \
+  void QuickRows##name(const T* x, const QuickRows& of, bool cut, double* results, std::uint8_t* sure) { \
+    QuickRowsBy(x, of, cut, results, sure);                                                              \
+  }                                                                                                      \
+  std::optional<double> QuickSpread##name(const T* x, const QuickSpread& what) {                         \
+    return QuickSpreadBy(x, what);                                                                       \
   }
 MASU_QUICK(F32, float)
 MASU_QUICK(F64, double)
@@ -257,6 +287,8 @@ HWY_EXPORT(QuickSumF32);
 HWY_EXPORT(QuickSumF64);
 HWY_EXPORT(QuickDotF32);
 HWY_EXPORT(QuickDotF64);
+HWY_EXPORT(QuickRowsF32);
+HWY_EXPORT(QuickRowsF64);
 HWY_EXPORT(QuickSpreadF32);
 HWY_EXPORT(QuickSpreadF64);
 HWY_EXPORT(QuickQuotientOf);
@@ -309,22 +341,27 @@ std::optional<double> quick_result(const QuickPart& total, Dtype result, std::ui
                               : certain<double>(total.sum, total.error, total.bound);
 }
 
-// part(first, n, cut) of each piece. Numbers of f32 are cut only where they are few, as rests of f32 say too little of
-// many; and what that proves nothing of is added again as f64.
-template <class T, class Part>
-std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64_t divisor, double addend,
-                                  const Part& part) {
+// Numbers of f32 are cut only where they are few, as rests of f32 say too little of many.
+template <class T>
+bool is_cut(std::uint64_t count) {
   constexpr bool wide = std::is_same_v<T, double>;
   constexpr std::uint64_t fewest = wide ? quick_few : 256;
   constexpr std::uint64_t few = std::uint64_t{1} << 18;
+  return count > fewest && (wide || count <= few);
+}
+
+// part(first, n, cut) of each piece. What cutting proves nothing of is added again as f64.
+template <class T, class Part>
+std::optional<double> quick_total(std::uint64_t count, Dtype result, std::uint64_t divisor, double addend,
+                                  const Part& part) {
   const auto found = [&](bool cut) {
     const auto piece = [&](std::uint64_t first, std::uint64_t n) { return part(first, n, cut); };
     const bool several = count > quick_piece || addend != 0;
     return quick_result(several ? quick_pieces(count, addend, piece) : piece(0, count), result, divisor);
   };
-  if (count > fewest && (wide || count <= few)) {
+  if (is_cut<T>(count)) {
     const std::optional<double> sure = found(true);
-    if (sure || wide) return sure;
+    if (sure || std::is_same_v<T, double>) return sure;
   }
   return found(false);
 }
@@ -343,6 +380,9 @@ bool are_equal(const T* x, std::uint64_t count) {
     return quick_total<T>(count, result, divisor, addend, [&](std::uint64_t first, std::uint64_t n, bool cut) { \
       return HWY_DYNAMIC_DISPATCH(QuickSum##name)(x + first, n, cut);                                           \
     });                                                                                                         \
+  }                                                                                                             \
+  void quick_sums(const T* x, const QuickRows& of, double* results, std::uint8_t* sure) {                       \
+    HWY_DYNAMIC_DISPATCH(QuickRows##name)(x, of, is_cut<T>(of.length), results, sure);                          \
   }                                                                                                             \
   std::optional<double> quick_dot(const T* x, const T* y, std::uint64_t count, Dtype result) {                  \
     return quick_total<T>(count, result, 1, 0, [&](std::uint64_t first, std::uint64_t n, bool cut) {            \

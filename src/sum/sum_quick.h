@@ -34,6 +34,17 @@ std::optional<double> quick_sum(const double* x, std::uint64_t count, Dtype resu
                                 double addend = 0);
 std::optional<double> quick_dot(const float* x, const float* y, std::uint64_t count, Dtype result);
 std::optional<double> quick_dot(const double* x, const double* y, std::uint64_t count, Dtype result);
+// The same of up to quick_rows_together rows of up to quick_piece elements, which are rounded side by side, and whether
+// each is certain.
+inline constexpr std::uint64_t quick_rows_together = 64;
+struct QuickRows {
+  std::uint64_t rows;
+  std::uint64_t length;
+  Dtype result;
+  std::uint64_t divisor;
+};
+void quick_sums(const float* x, const QuickRows& of, double* results, std::uint8_t* sure);
+void quick_sums(const double* x, const QuickRows& of, double* results, std::uint8_t* sure);
 // The product of up to quick_dot_stored stored floats, rounded to their dtype.
 inline constexpr std::uint64_t quick_dot_stored = 4096;
 std::optional<double> quick_stored_dot(Dtype dtype, const void* x, const void* y, std::uint64_t count);

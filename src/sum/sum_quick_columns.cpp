@@ -228,13 +228,13 @@ bool RangedSums(const Strip& strip, double divisor, double* results, std::uint8_
   return by(std::true_type(), 1) || (!wide && by(std::false_type(), n * n * 0x1.001p-53));
 }
 
-// Whether the first doubles of a strip have bits to spare for such sums.
+// Whether the first doubles of a strip have bits to spare for such sums: of more of them the least is less.
 inline bool MayBeRanged(const Strip& strip) {
   std::uint64_t some = 0;
   for (std::size_t c = 0; c < std::min<std::size_t>(strip.columns, 8); ++c) {
     some |= static_cast<const std::uint64_t*>(strip.x)[c];
   }
-  return std::countr_zero(some) > static_cast<int>(std::bit_width(strip.rows));
+  return std::countr_zero(some) > 2 * static_cast<int>(std::bit_width(strip.rows));
 }
 
 template <class R>

@@ -163,11 +163,6 @@ void order_typed(Keys<T> key, const T* keys, Index* indices, std::uint64_t count
     std::copy_n(places.begin(), count, indices);
     return;
   }
-  if constexpr (sizeof(T) <= 2) {
-    if (count >= order_counted_from<T> && count <= order_counted_to) {
-      return order_by_counting(key, keys, count, indices);
-    }
-  }
   const Trend trend = trend_of(key, keys, count, threads);
   if (trend.rising || trend.falling) {
     for_stripes(count, stripes_of(count, threads), [&](std::uint64_t first, std::uint64_t last, std::uint64_t) {
@@ -178,6 +173,11 @@ void order_typed(Keys<T> key, const T* keys, Index* indices, std::uint64_t count
       std::reverse(indices + (count - last), indices + (count - first));
     });
     return;
+  }
+  if constexpr (sizeof(T) <= 2) {
+    if (count >= order_counted_from<T> && count <= order_counted_to) {
+      return order_by_counting(key, keys, count, indices);
+    }
   }
   constexpr bool in_place = sizeof(Index) == slot_bytes;
   if constexpr (in_place || sizeof(T) > 2) {
