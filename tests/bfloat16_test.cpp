@@ -76,7 +76,9 @@ TEST_P(Bfloat16Test, Converted) {
     ASSERT_EQ(std::bit_cast<std::uint32_t>(floats[i]), std::uint32_t{x[i].bits} << 16 | quiet) << i;
   }
   std::vector<Bfloat16> expected = x;
-  for (Bfloat16& each : expected) each.bits |= std::isnan(number(each)) ? 0x40 : 0;
+  for (Bfloat16& each : expected) {
+    if (std::isnan(number(each))) each.bits = static_cast<std::uint16_t>(each.bits | 0x40);
+  }
   EXPECT_EQ(convert<Bfloat16>(device, floats), expected);
   // Between each value and the next, at the middle and on its sides.
   for (const std::uint32_t between : {1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
