@@ -200,22 +200,6 @@ inline void find_span(const uint *words, const uint heads, __local const uint *w
   atomic_min(found + SCAN_LEAST, least);
 }
 
-// Whether all finite elements, and the sums of a tile, are integers of the least subnormal number that fit a window: units are
-// always 1 then.
-#define SCAN_FIXED (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
-#if SCAN_FIXED
-#define SCAN_TOP_PART(bits, unit) part_of(bits, 0)
-// The number before a tile. One that does not fit is so great that all of the tile's prefixes round to infinity.
-inline Window fixed_front(__local const uint *wide) {
-  const uint sign = wide_sign(wide);
-  const uint fits = wide[MASU_WIDE_WORDS - 1] == sign && (wide[1] ^ sign) >> 30 == 0;
-  const Window greatest = window_left(window_of(1), SCAN_WINDOW_TOP);
-  return fits != 0 ? wide_part(wide, 0) : sign != 0 ? window_negated(greatest) : greatest;
-}
-#else
-#define SCAN_TOP_PART(bits, unit) top_part(bits, unit)
-#endif
-
 // How a tile's prefixes are seen.
 typedef struct {
   uint unit;   // of the windows
