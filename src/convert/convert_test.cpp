@@ -36,10 +36,10 @@ std::uint64_t bits_of(T value) {
 
 long double value_of(Half half) {
   const int exponent = (half.bits >> 10) & 31;
-  const long double fraction = half.bits & 1023;
-  const long double magnitude = exponent == 31  ? (fraction == 0 ? HUGE_VALL : std::nanl(""))
-                                : exponent == 0 ? std::ldexp(fraction, -24)
-                                                : std::ldexp(fraction + 1024, exponent - 25);
+  const int fraction = half.bits & 1023;
+  const double magnitude = exponent == 31
+                               ? (fraction == 0 ? INFINITY : NAN)
+                               : std::ldexp(exponent == 0 ? fraction : fraction + 1024, std::max(exponent, 1) - 25);
   return (half.bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 long double value_of(Bfloat16 x) {
@@ -57,13 +57,7 @@ struct Answer {
 
 // The fraction bits and the bits in all of a float, by its dtype.
 template <class T>
-constexpr int fraction_bits = std::is_same_v<T, Half>       ? 10
-                              : std::is_same_v<T, Bfloat16> ? 7
-                                                            : std::numeric_limits<T>::digits - 1;
-
-template <class T>
-constexpr std::uint64_t infinity_of = ((std::uint64_t{1} << (8 * sizeof(T) - 1 - fraction_bits<T>)) - 1)
-                                      << fraction_bits<T>;
+constexpr int fraction_bits = float_format(dtype_of<T>).precision - 1;
 
 // |x| > 0, as the bits of the magnitude, rounded to the place that the format has there; may be infinity and beyond.
 template <class T>
@@ -86,7 +80,7 @@ Answer expected(S source, Overflow overflow, Rounding rounding) {
   const long double x = value_of(source);
   constexpr bool from_float = is_float(dtype_of<S>);
   if constexpr (is_float(dtype_of<T>)) {
-    constexpr std::uint64_t infinity = infinity_of<T>;
+    constexpr std::uint64_t infinity = infinity_bits<T>;
     const std::uint64_t sign =
         from_float && (bits_of(source) >> (8 * sizeof(S) - 1)) != 0 ? std::uint64_t{1} << (8 * sizeof(T) - 1) : 0;
     if (std::isnan(x)) {
@@ -155,8 +149,8 @@ std::vector<S> values_of(std::size_t random) {
     }
     for (const std::uint64_t payload : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << (fraction_bits<S> - 1),
                                         (std::uint64_t{1} << (fraction_bits<S> - 3)) + 5}) {
-      add(infinity_of<S> | payload);
-      add(infinity_of<S> | payload | std::uint64_t{1} << (8 * sizeof(S) - 1));
+      add(infinity_bits<S> | payload);
+      add(infinity_bits<S> | payload | std::uint64_t{1} << (8 * sizeof(S) - 1));
     }
   } else {
     for (unsigned bit = 0; bit < 8 * sizeof(S); ++bit) {
