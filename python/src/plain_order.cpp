@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
-#include <numeric>
 #include <vector>
 
 namespace masu_python {
@@ -42,10 +41,7 @@ bool is_plain_work(const HostLines& a) {
 // The place of each element in its line.
 void write_places(const Lines& lines, std::uint64_t* to) {
   for (std::uint64_t i = 0; i < lines.outer; ++i) {
-    if (lines.inner == 1) std::iota(to, to + lines.length, std::uint64_t{0});
-    for (std::uint64_t k = 0; k < lines.length; ++k, to += lines.inner) {
-      if (lines.inner != 1) std::fill_n(to, lines.inner, k);
-    }
+    for (std::uint64_t k = 0; k < lines.length; ++k) to = std::fill_n(to, lines.inner, k);
   }
 }
 

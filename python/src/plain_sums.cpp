@@ -11,7 +11,6 @@
 #include <masu/sum.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -158,7 +157,7 @@ PyObject* plain::sum(const Arguments& values) {
     array = part.ptr();
   }
   Reduction reduction;
-  if (!reduction.find(array, values[1], values[4]) || !std::isfinite(reduction.converted(addend))) return nullptr;
+  if (!reduction.find(array, values[1], values[4]) || !Py_IS_FINITE(reduction.converted(addend))) return nullptr;
   return reduction.reduced(SumFunction::sum, 0, addend);
 }
 

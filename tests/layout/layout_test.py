@@ -129,7 +129,7 @@ class Layout(unittest.TestCase):
         rooms = primitives()
         allowed = {
             "histogram": "sum/compensated.h sum/fixed_point.h sum/sum_simd.h",
-            "quantile": "sort/cpu/sort_cpu.h sort/cpu/sort_simd.h",
+            "quantile": "sort/cpu/sort_cpu.h sort/cpu/sort_simd.h sort/numpy_order.h",
             "scan": "reduce/reduce_rank.h sum/compensated.h sum/fixed_point.h sum/sum_device.h sum/sum_quick-inl.h "
                     "sum/sum_simd.h unique/unique_reference.h",
             "sort": "gather/gather_plan.h histogram/device/slot_kernels.h",
