@@ -72,7 +72,7 @@ Rows of CUB with 10^6 bins and more are of runs of their own, as CUB 3.0.1 wrote
 ![The ratio of the fastest peer's time and masu's, a square for each shape, a picture for each function](images/h200-shapes.svg)
 
 The cells are 37 shapes of 2^12, 2^19, 2^25 and 2^27 elements, from one row to one column, both axes, f16, f32 and i64; values of a normal distribution times
-1,000, whose sums nearly cancel. A ratio is the time of the fastest peer over masu's. A cell below 0.9 is measured three times and counts by its median.""",
+1,000, whose sums nearly cancel; of those of 2^27 elements there was time for a part. A ratio is the time of the fastest peer over masu's. A cell below 0.9 is measured three times and counts by its median.""",
     "Back-to-back calls from Python on arrays in GPU memory, the time of one, µs": """
 ![masu's speed over the faster of PyTorch and CuPy by the number of elements, a chart for each call](images/whole-calls.svg)
 """,

@@ -37,9 +37,11 @@ class Calls {
   Calls(const Device& device, Dtype dtype, const Shape& shape)
       : device_(device), stream_(device, Timing::off), dtype_(dtype), shape_(shape) {}
 
-  // Of each row.
+  // Each row's.
   void along_rows() {
-    const auto [rows, length, columns] = shape_;
+    const std::uint64_t rows = shape_.rows;
+    const std::uint64_t length = shape_.length;
+    const bool columns = shape_.columns;
     call::Lines lines;
     std::array extents{static_cast<std::int64_t>(rows), static_cast<std::int64_t>(length)};
     if (columns) std::ranges::reverse(extents);
@@ -89,7 +91,7 @@ class Calls {
     }
   }
 
-  // Of all elements as one row.
+  // All elements are one row.
   void of_all() {
     const std::uint64_t length = shape_.length;
     const Memory x = memory(dtype_, length);

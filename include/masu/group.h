@@ -7,7 +7,7 @@
 /// groups before it have, and offsets[n] how many all have. `order` lists the elements group by group, each group's in
 /// their order: those of group g are order[offsets[g]] … order[offsets[g + 1] - 1].
 /// **Bad input.** An id outside of 0 … n - 1 is an error that names the first one and its position; results in host
-/// memory are unspecified then. In device memory such elements stand behind all groups, at order[offsets[n]] and
+/// memory are unspecified then. In device memory such elements stand after all groups, at order[offsets[n]] and
 /// beyond, in their order, and no group counts them: nothing is written out of bounds, and offsets[n] is less than the
 /// number of elements.
 /// **Limits.** ids of every integer dtype; n from 1 to 2^32; up to 2^48 elements. Counts and offsets are u64.

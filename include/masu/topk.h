@@ -46,7 +46,7 @@ struct TopkOptions {
   /// Where not null, a length for each row, of u32, i32, u64 or i64: on the data's device, on `cpu` for host data.
   const BufferBase* lengths = nullptr;
   Dtype lengths_dtype = Dtype::u64;
-  /// Of indices in the caller's memory: u64 or i64; u32 or i32, where rows have at most 2^31 elements.
+  /// The dtype of indices in the caller's memory: u64 or i64; u32 or i32, where rows have at most 2^31 elements.
   Dtype index_dtype = Dtype::u64;
   /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
   /// 16 bytes on. Not used on `cpu` and where data comes in pieces.

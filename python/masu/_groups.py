@@ -28,7 +28,7 @@ def group(ids, n, *, device=None):
     g; `order` of as many as ids, such that ``order[offsets[g]:offsets[g + 1]]`` are the places of g, ascending.
 
     An id out of range raises ValueError. A call on tensors of PyTorch and CuPy, which only enqueues, raises nothing: such elements
-    stand behind all groups in `order`, so that offsets[n] is less than their number, and are counted nowhere. Raises
+    stand after all groups in `order`, so that offsets[n] is less than their number, and are counted nowhere. Raises
     ValueError for an n out of range, and TypeError for ids that are not integers.
 
     >>> import masu

@@ -484,7 +484,7 @@ threads = [threading.Thread(target=work, args=(1000 + 50 * n,)) for n in range(4
 assert not errors, errors
 
 # Nothing is kept of results and workspaces.
-del best, x, odd
+del best, groups, x, odd
 gc.collect()
 made, released = fake_tensors.counts()
 assert made == released, (made, released)

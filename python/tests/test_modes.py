@@ -87,6 +87,7 @@ CALLS = {
     "cumsum": each(masu.cumsum),
     "digitize": each(lambda x: masu.digitize(x, EDGES)),
     "dot": each(lambda x: masu.dot(x, x)),
+    "group": each(lambda x: masu.group((x > 0.1).astype("i4"), 3)),
     "histogram": each(lambda x: [masu.histogram(x, EDGES), masu.histogram(x, LAST_ZERO), masu.histogram(x, 7, range=(-0.3, 0.1)),
                                  masu.histogram(x, EDGES, weights=x), masu.histogram(x, 5, range=(0, 1), density=True)]),
     "histogram2d": lambda: [masu.histogram2d(x, x, [EDGES, LAST_ZERO]) for n in DATA for x in DATA[n]],
@@ -102,6 +103,7 @@ CALLS = {
     "percentile": each(lambda x: masu.percentile(x, [0, 33.3, 50])),
     "quantile": each(lambda x: [masu.quantile(x, [0, 0.333, 0.5]), masu.quantile(x, 0.3, method="hazen")]),
     "searchsorted": each(lambda x: masu.searchsorted(np.sort(np.abs(x).view("u8" if x.itemsize == 8 else "u4")).view(x.dtype), x)),
+    "segment_sum": each(lambda x: masu.segment_sum(x, [0, 9, 9, len(x)])),
     "sort": each(masu.sort),
     "std": each(masu.std),
     "sum": each(masu.sum),
@@ -120,7 +122,7 @@ CALLS = {
     "UniqueAccumulator": state(masu.UniqueAccumulator.of, "result"),
     "WeightedHistogram": state(lambda x: masu.WeightedHistogram.of(x, EDGES, weights=x), "tobytes"),
 }
-WITHOUT_NUMBERS = {"Device", "DeviceArray", "DeviceInfo", "Fallback", "Kernel", "LocalMemory", "Program", "TopK", "cpu_threads",
+WITHOUT_NUMBERS = {"Device", "DeviceArray", "DeviceInfo", "Fallback", "Groups", "Kernel", "LocalMemory", "Program", "TopK", "cpu_threads",
                    "devices", "set_cpu_threads"}
 
 

@@ -189,7 +189,7 @@ class Group final : public call::Primitive {
   void finish() override {
     if (has_workspace()) fault_ = call::first_fault(workspace().slice(0, plan_->keys_at));
     if (!fault_.found()) return;
-    // Of a signed dtype the note has the bits.
+    // The note has the bits of a signed dtype.
     const unsigned unused = 64 - 8 * static_cast<unsigned>(ids_.element_bytes());
     const std::string id = is_signed(ids_.dtype())
                                ? fmt::format("{}", static_cast<std::int64_t>(fault_.element << unused) >> unused)

@@ -31,7 +31,7 @@ using Function = SumRule::Function;
 // The columns of one matrix of `rows` rows. Those for which nothing is certain are copied and added as rows.
 void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t columns, std::byte* to) {
   constexpr std::uint64_t many_rows = 4096;
-  // Of many rows each part reads all pages.
+  // Each part reads all pages of many rows.
   const std::uint64_t task_columns =
       rows < many_rows ? 128 : std::clamp<std::uint64_t>((columns + cpu_threads() - 1) / cpu_threads(), 16, 128);
   constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;

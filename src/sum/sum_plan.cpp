@@ -300,7 +300,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.fp64 = device.fp64;
   plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
-  // Of many rows some nearly cancel, and would have to be added again.
+  // Some of many rows nearly cancel, and would have to be added again.
   plan.close = plan.quick && !fine && dtype == Dtype::f32 && inputs == Inputs::values && layout != Layout::columns &&
                rows > 1 && device.gpu;
   const std::uint64_t tried = plan.quick ? count : 0;

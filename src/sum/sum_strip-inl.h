@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::size_t column_strip = 512;  // columns whose sums stay in the first-level cache
+inline constexpr std::size_t column_strip = 512;  // columns whose sums stay in the first-level cache
 
 struct ColumnSums {
   static constexpr std::size_t most_fields = 5;

@@ -27,7 +27,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_sample(TOPK_DATA, TOPK_WORK, cons
   const uint first_part = first_rank + lane % ranks_here + lane / ranks_here * MASU_SAMPLES;
   const uint parts = 1u << shift;
   const uint width = count >> shift;
-  const uint length = TOPK_LENGTH(0);  // behind it are ranks of 0
+  const uint length = TOPK_LENGTH(0);  // after it are ranks of 0
   MASU_BITS most = 0;
   MASU_BITS looked[MASU_LOOKS];  // all on their way at once
   bool there[MASU_LOOKS];
@@ -86,7 +86,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_threshold(TOPK_WORK, const uint r
   }
 }
 
-// All ranks, in the order of the elements, and ranks of 0 behind them.
+// All ranks, in the order of the elements, and ranks of 0 after them.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_ranks(TOPK_DATA, __global uchar *restrict ranks, const ulong ranks_at) {
   __global const uchar *bytes = data + byte_offset;
   const uint length = TOPK_LENGTH(0);
