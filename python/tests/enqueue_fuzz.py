@@ -17,7 +17,7 @@ import masu
 
 DRIVER = ctypes.CDLL(os.environ["MASU_CUDA_LIBRARY"])
 CODES = {"f2": (2, 16), "f4": (2, 32), "f8": (2, 64), "i1": (0, 8), "i2": (0, 16), "i4": (0, 32), "i8": (0, 64), "u1": (1, 8),
-         "u2": (1, 16), "u4": (1, 32), "u8": (1, 64), "b1": (6, 8), "bf16": (4, 16), "c8": (5, 64), "f1": (2, 8)}
+         "u2": (1, 16), "u4": (1, 32), "u8": (1, 64), "b1": (6, 8), "c8": (5, 64), "f1": (2, 8)}
 NAMES = {code: name for name, code in CODES.items()}
 memory = masu.to_device(np.zeros(1 << 20, "f8"), "cuda")
 masu._small.limit = 0
@@ -30,7 +30,7 @@ def tensors(draw, place=0):
     shape = tuple(draw(st.lists(st.sampled_from([1, 1, 2, 3, 5, 64, 300]), max_size=4)))
     if math.prod(shape) > 1 << 16:
         shape = shape[:2]
-    plain, more = dtype not in ("bf16", "c8", "f1"), {}
+    plain, more = dtype not in ("c8", "f1"), {}
     size = CODES[dtype][1] // 8
     offset = draw(st.sampled_from([0, 0, 0, size, 3 * size, 16, 1, 2]))
     plain &= offset % size == 0
