@@ -2,7 +2,6 @@
 // peer_loops: what a programmer has at hand on a CPU.
 #pragma once
 
-#include "elements/stored_float.h"
 #include "peer.h"
 
 #include <span>
@@ -28,7 +27,7 @@ template <class F>
 auto with_type(Dtype dtype, const F& f) -> decltype(f(0.0F)) {
   return dispatch(dtype, [&](auto tag) -> decltype(f(0.0F)) {
     using T = typename decltype(tag)::type;
-    if constexpr (is_stored<T>) throw std::runtime_error("no stored floats");
+    if constexpr (!std::is_arithmetic_v<T>) throw std::runtime_error("no stored floats");
     else return f(T{});
   });
 }
