@@ -73,8 +73,8 @@ class TopkLengthsTest : public test::EachDevice {
     for (std::uint64_t r = 0; r < rows.size(); ++r) {
       const auto indices = result.indices(r);
       ASSERT_EQ(std::vector(indices.begin(), indices.end()), rows[r].indices) << what << " row " << r;
-      ASSERT_TRUE(std::memcmp(result.values<T>(r).data(), rows[r].values.data(), rows[r].values.size() * sizeof(T)) ==
-                  0)
+      const std::size_t bytes = rows[r].values.size() * sizeof(T);
+      ASSERT_TRUE(bytes == 0 || std::memcmp(result.values<T>(r).data(), rows[r].values.data(), bytes) == 0)
           << what << " row " << r;
       ASSERT_EQ(result.skipped(r), rows[r].skipped) << what << " row " << r;
     }
