@@ -38,7 +38,7 @@ an MPI program.")
 masu_deb(kernels masu-kernels science "Kernels for CUDA, compiled ahead: first calls of the libraries and commands of
 this version need no compiler.")
 
-# What is opened at run time, by its file's name: dpkg-shlibdeps does not see it.
+# Libraries that are opened at run time, by their files' names: dpkg-shlibdeps does not see them.
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcairo2, libjpeg62-turbo, libpng16-16, libtiff6, libwebp7, libzstd1, zlib1g")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
 set(mpirun openmpi-bin)

@@ -196,7 +196,7 @@ TEST_P(Bfloat16Test, Summed) {
       }
     }
   }
-  // Of two values what f64 finds of them, rounded: as one is far less than the other, or their sum is exact.
+  // The sum of two values in f64, rounded: one is far less than the other, or their sum is exact.
   const std::vector<Bfloat16> two = pairs();
   const std::uint64_t rows = two.size() / 2;
   const SumResult sums = sum(device, ArrayView(two), {.rows = rows, .result = Dtype::bf16});

@@ -402,7 +402,7 @@ TEST_P(ConvertTest, Negated) {
                     "got i32 to i32");
 }
 
-// What does not fit is told in memory of the device, and get() throws nothing.
+// A value that does not fit is noted in memory of the device, and get() throws nothing.
 TEST_P(ConvertTest, StatusInMemory) {
   using Status = std::vector<std::uint64_t>;
   const Status none(2, ~std::uint64_t{0});

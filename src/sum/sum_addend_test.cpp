@@ -111,7 +111,7 @@ TEST_P(SumAddends, OfIntegers) {
       check<std::uint64_t>("uniform", shape, addend, Dtype::f64);
     }
   }
-  // What does not fit is told as of other sums.
+  // A sum that does not fit is an error, as without an addend.
   const std::vector<std::int32_t> x{1, 2};
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_EQ(sum(device, ArrayView(x), {.initial = most - 3}).signed_integer(), most);

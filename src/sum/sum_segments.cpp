@@ -33,7 +33,7 @@ SumRule rule_for(Dtype dtype, const SumOptions& options) {
   return rule;
 }
 
-// What is launched for `segments` segments of `count` elements together, and where things lie in temporary memory:
+// The launches for `segments` segments of `count` elements together, and where things lie in temporary memory:
 // totals, two words a work-group, and a status in place of the caller's.
 struct Launch {
   sum_plan::Plan plan;

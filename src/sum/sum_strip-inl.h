@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is kept of strips of neighbouring columns while their rows are added.
+// Sums of strips of neighbouring columns, while their rows are added.
 #if defined(MASU_SUM_STRIP_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef MASU_SUM_STRIP_INL_H
 #undef MASU_SUM_STRIP_INL_H
@@ -69,7 +69,7 @@ struct QuickSplitColumn {
   QV any;  // the bits of all rests
   QV unit;
   HWY_INLINE QuickSplitColumn() {}
-  // What is larger than is known has a part that is larger, too.
+  // A number that is larger than is known has a part that is larger, too.
   HWY_INLINE void Add(QV x) {
     const QV part = hn::Sub(hn::Add(x, unit), unit);
     const QV left = hn::Sub(x, part);
