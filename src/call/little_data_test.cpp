@@ -43,7 +43,7 @@ std::vector<LittleData> all_little_data() {
   std::vector<LittleData> all;
   for (const std::string& id : test::kernel_device_ids()) {
     const bool cuda = id.starts_with("cuda");
-    for (const auto& [part, most] : {Forms{Part::sorts, 24},
+    for (const auto& [part, most] : {Forms{Part::sorts, 36},
                                      {Part::selections, 24},
                                      {Part::sums, 36},
                                      {Part::histograms, 24},

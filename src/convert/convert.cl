@@ -99,6 +99,20 @@ inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const
   return CONVERT_BITS_OF(y);
 }
 #else
+// `bits`, or their successor where the rounding wants it; the rest is a part of 2^64.
+inline CONVERT_TARGET with_rest(const ulong bits, const ulong rest, const uint negative) {
+#if MASU_ROUNDING == 0
+  const ulong half_place = (ulong)1 << 63;
+  return (CONVERT_TARGET)(bits + (rest > half_place || (rest == half_place && (bits & 1) != 0)));
+#elif MASU_ROUNDING == 2
+  return (CONVERT_TARGET)(bits + (!negative && rest != 0));
+#elif MASU_ROUNDING == 3
+  return (CONVERT_TARGET)(bits + (negative && rest != 0));
+#else
+  return (CONVERT_TARGET)bits;
+#endif
+}
+
 inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const MASU_BITS magnitude) {
   const CONVERT_TARGET sign = negative ? CONVERT_TARGET_SIGN : 0;
 #if MASU_ELEMENT_CLASS == 2 && MASU_EXPONENT_BITS == CONVERT_TARGET_EXPONENT_BITS
@@ -106,8 +120,8 @@ inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const
 #if MASU_TARGET_FRACTION >= MASU_FRACTION
   return (CONVERT_TARGET)magnitude << (MASU_TARGET_FRACTION - MASU_FRACTION) | sign;
 #else
-  ulong bits = magnitude >> (MASU_FRACTION - MASU_TARGET_FRACTION);
-  const ulong rest = (ulong)magnitude << (64 - MASU_FRACTION + MASU_TARGET_FRACTION);
+  return sign | with_rest(magnitude >> (MASU_FRACTION - MASU_TARGET_FRACTION),
+                          (ulong)magnitude << (64 - MASU_FRACTION + MASU_TARGET_FRACTION), negative);
 #endif
 #else
   if (magnitude == 0) return sign;
@@ -130,19 +144,8 @@ inline CONVERT_TARGET rounded(const MASU_BITS source, const uint negative, const
   if (exponent < 1 - CONVERT_TARGET_BIAS) gone += 1 - CONVERT_TARGET_BIAS - exponent;
   else bits = (ulong)(exponent - (1 - CONVERT_TARGET_BIAS)) << MASU_TARGET_FRACTION;
   bits += gone < 64 ? significand >> gone : 0;
-  // The rest, as a part of 2^64; where it is less than half of the last place, that is all that counts.
-  const ulong rest = gone == 64 ? significand : gone < 64 ? significand << (64 - gone) : 1;
-#endif
-#if MASU_ELEMENT_CLASS != 2 || MASU_EXPONENT_BITS != CONVERT_TARGET_EXPONENT_BITS || MASU_TARGET_FRACTION < MASU_FRACTION
-  const ulong half_place = (ulong)1 << 63;
-#if MASU_ROUNDING == 0
-  bits += rest > half_place || (rest == half_place && (bits & 1) != 0);
-#elif MASU_ROUNDING == 2
-  bits += !negative && rest != 0;
-#elif MASU_ROUNDING == 3
-  bits += negative && rest != 0;
-#endif
-  return (CONVERT_TARGET)bits | sign;
+  // Where the rest is less than half of the last place, that is all that counts.
+  return sign | with_rest(bits, gone == 64 ? significand : gone < 64 ? significand << (64 - gone) : 1, negative);
 #endif
 }
 #endif
