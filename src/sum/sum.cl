@@ -165,12 +165,14 @@ MASU_INLINE size_t matrix_of(const size_t row, const ulong rows, const ulong col
 #define SUM_ADDENDS MASU_ADDEND
 #define SUM_ADD_ADDEND
 #endif
-#if MASU_BY_COLUMN
-#define SUM_ADD_EDGES                                       \
-  for (size_t e = first; e < SUM_ADDENDS; e += stride) {    \
-    SUM_ADD((MASU_BITS)y_at, (MASU_BITS)y_at)               \
-  }                                                         \
+#if MASU_BY_COLUMN && SUM_ADDENDS
+#define SUM_ADD_EDGES                                              \
+  if (first == 0) {                                                \
+    SUM_ADD((MASU_BITS)y_at, (MASU_BITS)y_at)                      \
+  }                                                                \
   SUM_ADD_ADDEND
+#elif MASU_BY_COLUMN
+#define SUM_ADD_EDGES SUM_ADD_ADDEND
 #else
 #define SUM_ADD_EDGES                                                                                 \
   for (size_t e = first; e < edges + SUM_ADDENDS; e += stride) {                                      \
