@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Everything that masu offers, except reading and writing files (`<masu/io.h>`, target `masu::io`).
+/// Everything that masu offers, except reading and writing files (`<masu/io.h>`, target `masu::io`). In C it is
+/// `<masu/c.h>`.
 #pragma once
 
+#ifdef __cplusplus
 #include <masu/accumulator.h>
 #include <masu/bins.h>
 #include <masu/buffer.h>
@@ -30,3 +32,6 @@
 #include <masu/unique.h>
 #include <masu/version.h>
 #include <masu/weighted_histogram.h>
+#else
+#include <masu/c.h>
+#endif

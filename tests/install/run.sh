@@ -51,7 +51,7 @@ check "no path of the build in the package files" nothing no_build_paths
 # library has. Of what is internal, one function is shown: masu_io runs its tasks with it.
 foreign_symbols() {
   nm -D --defined-only -C "$1" | sed 's/^[0-9a-f]* //' >"$work/symbols"
-  grep -vE '^[A-Za-z] (typeinfo (name )?for |vtable for )?masu::|^[VWuw] .*\bstd::|^A ' "$work/symbols"
+  grep -vE '^[A-Za-z] (typeinfo (name )?for |vtable for )?masu::|^[VWuw] .*\bstd::|^A |^T masu_[a-z_]+$' "$work/symbols"
   grep -E '^[A-Za-z] masu::(runtime|opencl|cuda|cpu|histogram_plan)::' "$work/symbols" |
     grep -v '^T masu::runtime::parallel_tasks('
 }
@@ -82,6 +82,27 @@ with_pkg_config() {  # NAME DEFINES PACKAGE: shared
     "$work/$1"
 }
 check "a program by pkg-config masu runs" with_pkg_config pc_masu "" masu
+c_program() {
+  # shellcheck disable=SC2046
+  gcc -std=c99 -Wall -Wextra -Wpedantic -Werror "$here/consumer/main.c" -o "$work/c" $(pkg-config --cflags --libs masu) \
+    -Wl,-rpath,"$lib" && [[ $("$work/c") == "4 1  9 4 at 1 3  4  20.5" ]]
+}
+check "a C program by pkg-config masu runs" c_program
+from_python() {
+  python3 - "$lib/libmasu.so" <<'PYTHON'
+import ctypes, sys
+
+masu = ctypes.CDLL(sys.argv[1])
+masu.masu_last_error.restype = ctypes.c_char_p
+keys = (ctypes.c_int16 * 5)(3, -1, 2, -1, 0)
+count = ctypes.c_uint64(5)
+assert masu.masu_sort(None, 0, keys, 3, count, 0) == 0 and list(keys) == [-1, -1, 0, 2, 3]
+order = (ctypes.c_uint64 * 5)()
+assert masu.masu_argsort(None, 0, keys, 3, count, 1, order) == 0 and list(order) == [4, 3, 2, 0, 1]
+assert masu.masu_sort(None, 0, None, 3, count, 0) == 1 and masu.masu_last_error() == b"sort: data must not be null, got null"
+PYTHON
+}
+check "ctypes of Python calls the C interface" from_python
 # The program in README.md prints what its comment says.
 readme_program() {
   local said
