@@ -12,26 +12,33 @@
 namespace masu::cli {
 namespace {
 
-// How many letters must be inserted, removed or replaced to turn one word into the other (Levenshtein).
+// How many letters must be inserted, removed, replaced or exchanged with the next to turn one word into the other.
 std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
+    std::vector<std::size_t> next(b.size() + 1, i);
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) next[j] = std::min(next[j], before[j - 2] + 1);
     }
+    before = std::exchange(row, std::move(next));
   }
   return row.back();
 }
 
-// "; did you mean NAME?" with the known name nearest to the word; nothing where none is near.
-std::string nearest(const std::string& word, const std::vector<std::string>& known) {
+// "; did you mean NAME?" with the known name nearest to the word; nothing where none is near. A third of the letters
+// may be wrong, or missing at the end.
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  const std::string_view dashes = word.substr(0, std::min(word.find_first_not_of('-'), word.size()));
+  const std::size_t letters = word.size() - dashes.size();
   std::string best;
-  std::size_t least = word.size() / 3 + 2;  // farther than that is no likely slip
+  std::size_t least = std::max<std::size_t>(letters / 3, 1) + 1;
   for (const std::string& name : known) {
-    if (const std::size_t d = distance(word, name); d < least) {
+    const bool begins = letters >= 3 && name.starts_with(word);
+    if (const std::size_t d = begins ? 1 : distance(word, name); d < least && d < letters) {
       least = d;
       best = name;
     }
@@ -66,24 +73,30 @@ bool lacks_input(const CLI::ParseError& error) {
   return error.what() == std::string_view("INPUT is required");
 }
 
+// A value that is missing or one too many, in words of ours.
+std::string mismatch(const CLI::ParseError& error, const CLI::App& app) {
+  const std::string text = error.what();
+  const std::string name = text.substr(0, text.find(':'));
+  const auto options = app.get_options();
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const CLI::Option* option) { return option->get_name() == name; });
+  if (found == options.end()) return text;
+  if ((*found)->count() > 1) return name + " is given twice";
+  return name + " needs a value: " + (*found)->get_type_name();
+}
+
 // What to say about arguments that were refused, with the nearest known name where one is near.
 std::string usage_message(const CLI::ParseError& error, const CLI::App& app) {
   const std::vector<std::string> remaining = app.remaining(true);
-  const bool root = app.get_parent() == nullptr;
-  if (root && remaining.empty() && error.get_name() == "RequiredError") {
-    return "a command is required; " + app.get_name() + " --help lists them";
-  }
   if (remaining.empty()) {
+    if (error.get_name() == "ArgumentMismatch") return mismatch(error, app);
     if (!lacks_input(error)) return error.what();
     return "an INPUT is required; " + app.get_parent()->get_name() + " " + app.get_name() + " --help says more";
   }
   const std::string& first = remaining.front();
-  if (first.starts_with('-')) {
-    const std::string name = first.substr(0, first.find('='));
-    return "unknown option " + name + nearest(name, option_names(app));
-  }
-  if (root) return "unknown command " + first + nearest(first, command_names(app));
-  return "unexpected argument " + first;
+  if (!first.starts_with('-')) return "unexpected argument " + first;
+  const std::string name = first.substr(0, first.find('='));
+  return "unknown option " + name + nearest(name, option_names(app));
 }
 
 // An empty text means "none" to these; elsewhere it is a shell variable that was never set.
@@ -117,6 +130,7 @@ OptionText option_text(const CLI::Option& option) {
   if (!flag) text.argument = option.get_positional() ? option.get_name(true) : option.get_type_name();
   text.description = in_one_line(option.get_description());
   text.group = option.get_group();
+  text.required = option.get_required();
   text.repeatable = option.get_items_expected_max() > 1;
   return text;
 }
@@ -163,56 +177,81 @@ std::string Subcommand::name() const {
   return app_->get_name();
 }
 
-CommandLine::CommandLine(const std::string& name, std::string description, std::string version,
-                         const std::string& footer)
-    : description_(std::move(description)),
+CommandLine::CommandLine(std::string name, std::string description, std::string version, std::string more)
+    : name_(std::move(name)),
+      description_(std::move(description)),
       version_(std::move(version)),
-      app_(std::make_unique<CLI::App>(description_, name)) {
-  app_->set_version_flag("--version", version_);
+      more_(std::move(more)),
+      app_(std::make_unique<CLI::App>(description_, name_)) {
+  app_->set_help_flag("-h,--help", "What everybody needs first, and exit");
+  app_->set_help_all_flag("--help-all", "All of the options, and exit");
+  app_->set_version_flag("-V,--version", version_, "The version, and exit");
   app_->require_subcommand(1);
-  app_->get_formatter()->label("SUBCOMMAND", "COMMAND INPUT...");
-  app_->footer(footer);
 }
 CommandLine::~CommandLine() = default;
 
 Subcommand CommandLine::add(const std::string& name, const std::string& description, const std::string& alias) {
   CLI::App* app = app_->add_subcommand(name, description);
   if (!alias.empty()) app->alias(alias);
-  app->set_version_flag("--version", version_);
-  app->group("Commands");
+  app->set_version_flag("--version", version_, "The version, and exit");
+  for (CLI::Option* option : app->get_options()) option->group(std::string(help_group) + Subcommand::more_mark);
   return Subcommand(*app);
 }
 
+const CLI::App& CommandLine::chosen() const {
+  const auto list = subcommands(*app_);
+  const auto found = std::find_if(list.begin(), list.end(), [](const CLI::App* app) { return app->parsed(); });
+  return found == list.end() ? *app_ : **found;
+}
+
+void CommandLine::parse_arguments(const std::vector<std::string>& arguments) {
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 takes them
+  try {
+    app_->parse(reversed);
+  } catch (const CLI::RequiredError& error) {
+    // Launchers give ranks a pipe where they have a terminal.
+    if (!lacks_input(error) || name_ == "masu-mpi" || ::isatty(STDIN_FILENO) != 0) throw;
+    reversed.assign(arguments.rbegin(), arguments.rend());
+    reversed.insert(reversed.end() - 1, "-");
+    app_->parse(reversed);
+  }
+}
+
 CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
-  std::string name;
-  const auto chosen = [&]() -> const CLI::App& {
-    const auto list = subcommands(*app_);
-    const auto found = std::find_if(list.begin(), list.end(), [](const CLI::App* app) { return app->parsed(); });
-    if (found == list.end()) return *app_;
-    name = (*found)->get_name();
-    return **found;
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty()) return {Parsed::What::print, "", program_help(*this), Exit::failed};
+  if (arguments.front() == "help") {
+    if (arguments.size() > 2) return {Parsed::What::wrong_use, "", "help takes one COMMAND"};
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  const std::string& first = arguments.front();
+  const auto list = subcommands(*app_);
+  const bool known = std::any_of(list.begin(), list.end(), [&](const CLI::App* app) { return app->check_name(first); });
+  if (!known && !first.starts_with('-')) {
+    return {Parsed::What::wrong_use, "", "unknown command " + first + nearest(first, command_names(*app_))};
+  }
+  const auto help = [&](bool all) {
+    const std::vector<CommandText> commands = texts();
+    const auto found = std::find_if(commands.begin(), commands.end(), [&](const CommandText& command) {
+      return command.names.front() == chosen().get_name();
+    });
+    return found == commands.end() ? program_help(*this) : command_help(name_, *found, all);
   };
   try {
-    try {
-      app_->parse(argc, argv);
-    } catch (const CLI::RequiredError& error) {
-      // Launchers give ranks a pipe where they have a terminal.
-      if (!lacks_input(error) || app_->get_name() == "masu-mpi" || ::isatty(STDIN_FILENO) != 0 ||
-          !chosen().check_name(argv[1]))
-        throw;
-      std::vector<std::string> arguments(argv + 2, argv + argc);
-      arguments.insert(arguments.begin(), {argv[1], "-"});
-      std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
-      app_->parse(std::move(arguments));
-    }
+    parse_arguments(arguments);
   } catch (const CLI::CallForHelp&) {
-    return {Parsed::What::print, "", app_->help()};
+    return {Parsed::What::print, "", help(false)};
+  } catch (const CLI::CallForAllHelp&) {
+    return {Parsed::What::print, "", help(true)};
   } catch (const CLI::CallForVersion&) {
     return {Parsed::What::print, "", version_ + "\n"};
   } catch (const CLI::ParseError& error) {
-    const std::string text = in_one_line(usage_message(error, chosen()));
-    return {Parsed::What::wrong_use, name, text};
+    const CLI::App& app = chosen();
+    const std::string text = in_one_line(usage_message(error, app));
+    return {Parsed::What::wrong_use, &app == app_.get() ? "" : app.get_name(), text};
   }
+  const std::string name = chosen().get_name();
   for (const CLI::Option* option : chosen().get_options()) {
     const auto& values = option->results();
     if (may_be_empty(*option) || std::find(values.begin(), values.end(), "") == values.end()) continue;
@@ -232,7 +271,9 @@ std::vector<CommandText> CommandLine::texts() const {
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_group().empty()) continue;  // hidden
       auto& list = option->get_positional() ? command.positionals : command.options;
-      list.push_back(option_text(*option));
+      OptionText& text = list.emplace_back(option_text(*option));
+      text.more = text.group.ends_with(Subcommand::more_mark);
+      if (text.more) text.group.pop_back();
     }
     commands.push_back(std::move(command));
   }

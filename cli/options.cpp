@@ -22,66 +22,71 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 }
 
 void add_device_options(const Subcommand& app, CommonOptions& options) {
-  app.add_option("--device", options.device, "ID", "cpu, opencl:N, cuda:N, a part of a name (opencl:NVIDIA), or auto");
-  app.add_option("--threads", options.threads, "N", "Use at most N threads on the CPU");
+  const Subcommand run = app.group("Running");
+  run.add_option("--device", options.device, "ID", "cpu, opencl:N, cuda:N, a part of a name (opencl:NVIDIA), or auto");
+  run.more().add_option("--threads", options.threads, "N", "Use at most N threads on the CPU");
 }
 
 void add_common_options(const Subcommand& app, CommonOptions& options) {
+  const Subcommand result = app.group("Result");
+  result.add_option("-o,--output", options.output, "FILE", "Write the result to FILE, whole or not at all");
+  result.add_flag("--json", options.json, "Write the result as JSON");
   add_device_options(app, options);
-  app.add_option("--memory", options.memory, "BYTES", "Hold at most so much of the data in memory");
-  app.add_option("--tmpdir", options.tmpdir, "DIR",
-                 "Directory of temporary files: streams that are read twice, sorted runs");
-  app.add_option("-o,--output", options.output, "FILE", "Write the result to FILE, whole or not at all");
-  app.add_option("--progress", options.progress, "auto|always|never",
-                 "Show a bar on standard error (auto: on a terminal)");
-  app.add_flag("--json", options.json, "Write the result as JSON");
-  app.add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
-  app.add_flag("--time", options.time, "Print how long reading, transfer and computing took");
-  app.add_flag("--verify", options.verify, "Recompute by a plain sequential program and compare");
+  const Subcommand run = app.group("Running");
+  run.add_option("--memory", options.memory, "BYTES", "Hold at most so much of the data in memory");
+  run.more().add_option("--tmpdir", options.tmpdir, "DIR",
+                        "Directory of temporary files: streams that are read twice, sorted runs");
+  run.more().add_option("--progress", options.progress, "auto|always|never",
+                        "Show a bar on standard error (auto: on a terminal)");
+  run.more().add_flag("--quiet", options.quiet, "No notes and no progress on standard error");
+  run.more().add_flag("--time", options.time, "Print how long reading, transfer and computing took");
+  run.more().add_flag("--verify", options.verify, "Recompute by a plain sequential program and compare");
 }
 
 void add_digits_option(const Subcommand& app, CommonOptions& options) {
-  app.add_option("--digits", options.digits, "N|full",
-                 "Print floats with N significant digits, 1 to 17; JSON, CSV and .npy have all");
+  app.group("Result").add_option("--digits", options.digits, "N|full",
+                                 "Print floats with N significant digits, 1 to 17; JSON, CSV and .npy have all");
 }
 
 void add_input_options(const Subcommand& app, InputOptions& options) {
   app.add_option("INPUT", options.inputs, "",
-                 "A file (image, .npy, .npz[:NAME], raw, text; .gz, .zst too), - for standard input, which is read\n"
-                 "without an INPUT too unless it is a terminal, or a generator:\n"
+                 "A file (text, .npy, .npz[:NAME], image, raw; .gz, .zst too), - for standard input, also where there\n"
+                 "is no INPUT and no terminal, or a generator:\n"
                  "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required();
   const Subcommand in = app.group("Input");
-  in.add_option("--input-format", options.format, "auto|raw|text|npy|image", "How to read it (auto: by content)");
   in.add_option("--dtype", options.dtype, "DTYPE", "Element type of raw and text input: " + words_of("DTYPE"));
-  in.add_option("--offset", options.offset, "BYTES", "Raw input: bytes to skip");
-  in.add_option("--count", options.count, "N", "Raw input: read at most N elements");
-  in.add_option("--endian", options.endian, "little|big", "Raw input: the order of bytes (little)");
   in.add_option("--column", options.columns, "NAME|N",
                 "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which")
       .one_value();
   in.add_option("--delimiter", options.delimiter, "tab|comma|semicolon|pipe|space|blanks|C",
                 "Text input: what separates fields (the first line decides); blanks: runs of white space");
-  in.add_option("--decimal", options.decimal, ".|,", "Text input: the decimal mark (.)");
-  in.add_option("--comment", options.comment, "TEXT",
-                "Text input: what starts a comment where a line or a field begins (lines that begin with #,\n"
-                "where there is no header)");
   in.add_flag("--header", options.header, "Text input: the first line names the columns");
-  in.add_flag("--strict", options.strict, "Text input: an entry or a line that cannot be read is an error");
+  const Subcommand more = in.more();
+  more.add_option("--input-format", options.format, "auto|raw|text|npy|image", "How to read it (auto: by content)");
+  more.add_option("--offset", options.offset, "BYTES", "Raw input: bytes to skip");
+  more.add_option("--count", options.count, "N", "Raw input: read at most N elements");
+  more.add_option("--endian", options.endian, "little|big", "Raw input: the order of bytes (little)");
+  more.add_option("--decimal", options.decimal, ".|,", "Text input: the decimal mark (.)");
+  more.add_option("--comment", options.comment, "TEXT",
+                  "Text input: what starts a comment where a line or a field begins (lines that begin with #,\n"
+                  "where there is no header)");
+  more.add_flag("--strict", options.strict, "Text input: an entry or a line that cannot be read is an error");
 }
 
 void add_rows_option(const Subcommand& app, ArrayOptions& options) {
-  app.add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
+  app.more().add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
 }
 
 void add_alpha_option(const Subcommand& app, InputOptions& options) {
   options.alpha = false;
-  app.group("Input").add_flag("--alpha", options.alpha, "Image input: read the alpha channel too, else left out");
+  app.group("Input").more().add_flag("--alpha", options.alpha,
+                                     "Image input: read the alpha channel too, else left out");
 }
 
 void add_result_option(const Subcommand& app, std::string& result) {
-  app.add_option("--result", result, "FLOAT",
-                 "Round sums and the like to it, once (f64); sums of integers stay integers");
+  app.more().add_option("--result", result, "FLOAT",
+                        "Round sums and the like to it, once (f64); sums of integers stay integers");
 }
 
 Dtype parse_result(const std::string& result) {

@@ -90,9 +90,9 @@ void occupy_standard_streams() {
   }
 }
 
-Ending print(const std::string& text) {
+Ending print(const std::string& text, Exit status = Exit::done) {
   if (ranks().first()) print_text(text);
-  return {};
+  return {status, "", ""};
 }
 
 // `given`: the command with its options, the same on all ranks.
@@ -111,27 +111,38 @@ Ending run_command(const Command& command, const std::string& given) {
   }
 }
 
-// The manual page, or the completions of a shell; nothing for any other name.
-std::optional<std::string> shell_file(const CommandLine& line, std::string_view what) {
-  if (what == "man") return manual(line);
+// The manual page of the program or of a command, or the completions of a shell; nothing for any other name.
+std::optional<std::string> shell_file(const CommandLine& line, std::string_view what, std::string_view command) {
+  if (what == "man" && command.empty()) return manual(line);
+  const std::vector<CommandText> commands = line.texts();
+  if (what == "man") {
+    const auto found =
+        std::ranges::find_if(commands, [&](const CommandText& one) { return one.names.front() == command; });
+    if (found == commands.end()) return std::nullopt;
+    return manual(line, *found);
+  }
+  if (!command.empty()) return std::nullopt;
   if (what == "bash") return bash_completion(line);
   if (what == "zsh") return zsh_completion(line);
   if (what == "fish") return fish_completion(line);
-  return std::nullopt;
+  if (what != "commands") return std::nullopt;
+  std::string names;
+  for (const CommandText& one : commands) names += one.names.front() + "\n";
+  return names;
 }
 
 Ending run(const CommandProgram& program, int argc, char** argv) {
   CommandLine line(program.name, program.description, program.name + " " + std::string(masu::version()),
-                   program.name + " COMMAND --help says more. " + program.more);
+                   program.name + " help COMMAND says more, man masu-COMMAND all. " + program.more);
   std::vector<Command> list;
   for (const auto add : program.commands) list.push_back(add(line));
   // For the build and for packagers.
-  if (program.name == "masu" && argc == 3 && std::string_view(argv[1]) == "--print") {
-    if (const auto file = shell_file(line, argv[2])) return print(*file);
-    return usage("--print takes man, bash, zsh or fish, got '" + std::string(argv[2]) + "'");
+  if (program.name == "masu" && (argc == 3 || argc == 4) && std::string_view(argv[1]) == "--print") {
+    if (const auto file = shell_file(line, argv[2], argc == 4 ? argv[3] : "")) return print(*file);
+    return usage("--print takes commands, man [COMMAND], bash, zsh or fish, got '" + std::string(argv[argc - 1]) + "'");
   }
   const CommandLine::Parsed parsed = line.parse(argc, argv);
-  if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text);
+  if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text, parsed.status);
   if (parsed.what == CommandLine::Parsed::What::wrong_use) return usage(parsed.command, parsed.text);
   return run_command(*std::find_if(list.begin(), list.end(),
                                    [&](const Command& command) { return command.app.name() == parsed.command; }),

@@ -83,6 +83,8 @@ class Subcommand {
   explicit Subcommand(CLI::App& app, std::string group = "Options") : app_(&app), group_(std::move(group)) {}
   // The same, whose options have that heading in the help; "" hides them.
   [[nodiscard]] Subcommand group(const std::string& name) const { return Subcommand(*app_, name); }
+  // The same, whose options are left to --help-all: --help has what everybody needs first.
+  [[nodiscard]] Subcommand more() const { return Subcommand(*app_, group_ + more_mark); }
   // `type`: what the value is called in the help.
   template <class Value>
   Option add_option(const std::string& names, Value& value, const std::string& type,
@@ -92,6 +94,9 @@ class Subcommand {
   [[nodiscard]] std::string name() const;
 
  private:
+  friend class CommandLine;
+  static constexpr char more_mark = '+';  // at the end of a heading
+
   CLI::App* app_;
   std::string group_;
 };
@@ -102,7 +107,9 @@ struct OptionText {
   std::string argument;            // "FILE"; empty for a flag
   std::string description;         // in one line
   std::string group;
+  bool more = false;  // for --help-all
   bool repeatable = false;
+  bool required = false;
 };
 struct CommandText {
   std::vector<std::string> names;  // with its aliases
@@ -114,7 +121,8 @@ struct CommandText {
 
 class CommandLine {
  public:
-  CommandLine(const std::string& name, std::string description, std::string version, const std::string& footer);
+  // `more`: what follows the list of commands.
+  CommandLine(std::string name, std::string description, std::string version, std::string more);
   ~CommandLine();
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
@@ -124,23 +132,44 @@ class CommandLine {
   struct Parsed {
     enum class What { run, print, wrong_use };
     What what;
-    std::string command;  // the subcommand's name; empty where none was named
-    std::string text;     // to print, or what is wrong, in one line; of a command to run what was given
+    std::string command;       // the subcommand's name; empty where none was named
+    std::string text;          // to print, or what is wrong, in one line; of a command to run what was given
+    Exit status = Exit::done;  // after printing
   };
   Parsed parse(int argc, char** argv);
 
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& description() const { return description_; }
+  [[nodiscard]] const std::string& more() const { return more_; }
   // In the order of the help.
   [[nodiscard]] std::vector<CommandText> texts() const;
 
  private:
+  // The arguments without the program's name; throws what CLI11 does.
+  void parse_arguments(const std::vector<std::string>& arguments);
+  [[nodiscard]] const CLI::App& chosen() const;
+
+  std::string name_;
   std::string description_;
   std::string version_;
+  std::string more_;
   std::unique_ptr<CLI::App> app_;
 };
 
-// The manual page and the shells' completions, made from the options that the command itself reads (shell/).
+// The help, made from the options that the command itself reads (help.cpp).
+inline constexpr const char* help_group = "Help";  // the heading of --help and --version
+std::string program_help(const CommandLine& line);
+std::string command_help(const std::string& program, const CommandText& command, bool all);
+// "masu sort INPUT... [options]".
+std::string synopsis(const std::string& program, const CommandText& command);
+// The headings of the options, in the order of the help.
+std::vector<std::string> option_groups(const CommandText& command);
+// What stands below "Examples:", a command a line.
+std::vector<std::string> example_lines(const CommandText& command);
+
+// The manual pages and the shells' completions, made from the same options (shell/).
 std::string manual(const CommandLine& line);
+std::string manual(const CommandLine& line, const CommandText& command);
 std::string bash_completion(const CommandLine& line);
 std::string zsh_completion(const CommandLine& line);
 std::string fish_completion(const CommandLine& line);
@@ -184,7 +213,7 @@ struct CommandProgram {
 int run_program(const CommandProgram& program, int argc, char** argv);
 
 inline constexpr const char* exit_statuses =
-    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 checked and found\notherwise, 130 interrupted.";
+    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 checked and found otherwise, 130 interrupted.";
 
 // This process's program and arguments, the program's name first. Both throw io where /proc does not tell.
 std::string own_program();

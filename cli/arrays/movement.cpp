@@ -374,8 +374,8 @@ Command add_convert(CommandLine& line) {
         app.add_flag("--saturate", options.saturate, "A value that does not fit becomes the nearest that does");
         app.add_flag("--wrap", options.wrap,
                      "A value that does not fit is taken modulo 2^bits; floats become infinite");
-        app.add_option("--rounding", options.rounding, "ROUNDING",
-                       "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"));
+        app.more().add_option("--rounding", options.rounding, "ROUNDING",
+                              "Where a value between two floats goes (nearest-even): " + words_of("ROUNDING"));
       });
 }
 
@@ -385,7 +385,7 @@ Command add_scan(CommandLine& line) {
       [](const Subcommand& app, ScanCommandOptions& options) {
         app.add_option("--op", options.op, "sum|min|max", "The operation over all elements up to each one (sum)");
         app.add_flag("--exclusive", options.exclusive, "Leave out the element itself: the elements before it");
-        app.add_option("--rows", options.rows, "N", "Scan each of N equal blocks of the input by itself");
+        app.more().add_option("--rows", options.rows, "N", "Scan each of N equal blocks of the input by itself");
         add_alpha_option(app, options.input);
       });
 }

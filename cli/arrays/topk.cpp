@@ -308,7 +308,8 @@ Command add_topk(CommandLine& line) {
       [](const Subcommand& app, TopkCommandOptions& options) {
         app.add_option("-k", options.k, "K", "Number of values; all, in order, where the input has fewer").required();
         app.add_flag("--smallest", options.smallest, "The smallest values, the smallest first");
-        app.add_option("--nan", options.nan, "last|skip", "NaNs are left out (skip), or greater than all else (last)");
+        app.more().add_option("--nan", options.nan, "last|skip",
+                              "NaNs are left out (skip), or greater than all else (last)");
         add_rows_option(app, options);
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
         add_alpha_option(app, options.input);

@@ -98,36 +98,40 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
       "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" + words_of("RULE"));
   which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
   which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
-  which.add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
+  which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
   which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
-  which.add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
-  which.add_option("--outside", outside, "drop|clamp", "Values outside of the bins: drop (count apart) or clamp");
+  which.more().add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
+  which.more().add_option("--outside", outside, "drop|clamp",
+                          "Values outside of the bins: drop (count apart) or clamp");
 
   const Subcommand shape = app.group("Shape");
-  shape.add_option("--channels", channels, "N", "Interleaved channels, one histogram each");
-  shape.add_option("--rows", rows, "N", "One histogram for each of N equal blocks of the input");
+  shape.more().add_option("--channels", channels, "N", "Interleaved channels, one histogram each");
+  shape.more().add_option("--rows", rows, "N", "One histogram for each of N equal blocks of the input");
   shape.add_flag("--joint", joint,
                  "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
                  "hold for all columns, or have a value for each: --bins '100;50'");
-  shape.add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
-  shape.add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
+  shape.more().add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
+  shape.more().add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
 
-  const Subcommand by = app.group("Weights");
+  const Subcommand by = app.group("Weights").more();
   by.add_option("--weights", weights, "FILE",
                 "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
                 "once. Read as the input is, but for the options below");
-  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image", "How to read them (auto: by content)");
+  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image",
+                       "How to read them (auto: by content)");
   by.add_option("--weights-dtype", weights_dtype, "DTYPE", "Element type of raw and text weights");
-  by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
+  by.add_option("--weights-column", weights_column, "NAME|N",
+                       "Text: the weights' column, its name or number from 1");
   by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
 
   const Subcommand result = app.group("Result");
   result.add_option("--format", format, "table|json|csv|npy", "The form of the result (table, or by the ending of -o)");
   result.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1");
-  result.add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
+  result.more().add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
   result.add_option("--plot", plot, "FILE", "Draw the result to FILE too, by its ending: .svg, .png or .pdf");
-  app.add_option("--strategy", strategy, "STRATEGY", "How to count, with the same result: " + words_of("STRATEGY"));
+  which.more().add_option("--strategy", strategy, "STRATEGY",
+                          "How to count, with the same result: " + words_of("STRATEGY"));
 }
 
 const Format& HistogramCommandOptions::chosen_format() const {

@@ -247,12 +247,13 @@ Command add_sort(CommandLine& line) {
       [](const Subcommand& app, SortCommandOptions& options) {
         const Subcommand how = app.group("Order");
         how.add_flag("--descending", options.descending, "The greatest first; equal values keep their order");
-        how.add_option("--rows", options.rows, "N", "Sort each of N equal blocks of the input by itself");
-        how.add_option("--algorithm", options.algorithm, "ALGORITHM",
-                       "How to sort, with the same result: " + words_of("ALGORITHM"));
+        how.more().add_option("--rows", options.rows, "N", "Sort each of N equal blocks of the input by itself");
+        how.more().add_option("--algorithm", options.algorithm, "ALGORITHM",
+                              "How to sort, with the same result: " + words_of("ALGORITHM"));
         const Subcommand result = app.group("Result");
         result.add_option("--values", options.values, "FILE", "Move the values of FILE with the keys");
-        result.add_option("--values-dtype", options.values_dtype, "DTYPE", "Element type of raw or text --values");
+        result.more().add_option("--values-dtype", options.values_dtype, "DTYPE",
+                                 "Element type of raw or text --values");
         result.add_option("--values-output", options.values_output, "FILE", "Where the moved values go");
         result.add_flag("--index", options.index, "Write the order instead: where each element was (u64)");
         result.add_flag("--is-sorted", options.is_sorted,

@@ -379,6 +379,27 @@ class Help(CommandTest):
             self.assertIn(b"Usage: masu", self.ok(*arguments, "--help"))
             self.assertRegex(self.ok(*arguments, "--version"), rb"^masu \d+\.\d+\.\d+\n$")
         self.assertIn(b"Examples:", self.ok("histogram", "--help"))
+        self.assertEqual(self.ok("-V"), self.ok("--version"))
+
+    def test_without_a_command_they_are_listed(self):
+        run = masu()
+        self.assertEqual((run.returncode, run.stdout, run.stderr), (1, self.ok("--help"), b""))
+        self.assertEqual(self.ok("help"), run.stdout)
+        self.assertIn(b"  quantile ", run.stdout)
+
+    def test_help_of_a_command(self):
+        """It fits a page: what everybody needs first, the rest under --help-all; no line is longer than a terminal."""
+        for command in ("", *self.ok("--print", "commands").decode().split()):
+            short = self.ok(*command.split(), "--help").decode().splitlines()
+            whole = self.ok(*command.split(), "--help-all").decode().splitlines()
+            with self.subTest(command):
+                self.assertLessEqual(len(short), 60)
+                self.assertLessEqual(max(map(len, short + whole)), 80)
+                self.assertEqual(short, self.ok("help", *command.split()).decode().splitlines())
+                self.assertNotIn("", (short[0], short[-1], whole[-1]))
+                names = [line.split()[0] for line in short if line.startswith("  -")]
+                self.assertLessEqual(set(names), {line.split()[0] for line in whole if line.startswith("  -")})
+        self.assertIn(b"--bins", self.ok("hist", "--help"))
 
 
 if __name__ == "__main__":

@@ -56,9 +56,14 @@ class Usage(CommandTest):
 
     def test_wrong_use(self):
         for arguments, says in (
-            ([], "a command is required"),
             (["histogran", "x"], "did you mean histogram?"),
+            (["srot", "x"], "did you mean sort?"),
+            (["foo", "sort", "x"], "unknown command foo"),
+            (["help", "foo"], "unknown command foo"),
+            (["help", "sort", "topk"], "help takes one COMMAND"),
             (["--bogus"], "unknown option --bogus"),
+            (["histogram", "zeros:u8:3", "--cumul"], "did you mean --cumulative?"),
+            (["histogram", "zeros:u8:3", "--bins", "3", "--bins", "4"], "--bins is given twice"),
             (["histogram", "zeros:u8:3", "--bin", "3"], "did you mean --bins?"),
             (["histogram", "zeros:u8:3", "--densty"], "did you mean --density?"),
             (["histogram", "zeros:u8:3", "--bins", "0"], "--bins"),
@@ -83,7 +88,7 @@ class Usage(CommandTest):
             (["histogram", "zeros:u8:3", "--pitch", "0", "--region", "0,0,1,1"], "--pitch"),
             (["histogram", "zeros:u8:3", "--plot", "a.gif"], ".svg"),
             (["histogram", "zeros:u8:3", "--bins", "3000000000"], "--bins"),
-            (["histogram", "zeros:u8:3", "--bins"], "--bins"),
+            (["histogram", "zeros:u8:3", "--bins"], "--bins needs a value: N|RULE"),
             (["histogram", "zeros:u8:3", "--bins", ""], "--bins got an empty value"),
             (["histogram", ""], "INPUT got an empty value"),
             (["histogram", "zeros:u8:3", "--range", "5"], "LO:HI"),
@@ -125,6 +130,10 @@ class Usage(CommandTest):
         ):
             with self.subTest(arguments):
                 self.fails(2, *arguments, says=says)
+
+    def test_no_guess_where_no_name_is_near(self):
+        for option in ("--zzz", "--bogus", "--elephant"):
+            self.assertTrue(self.fails(2, "histogram", "zeros:u8:3", option).endswith(f"unknown option {option}\n"))
 
     def test_names_the_command(self):
         self.assertTrue(self.fails(2, "histogram", "zeros:u8:3", "--bins", "0").startswith("masu histogram: "))

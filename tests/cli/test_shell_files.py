@@ -14,7 +14,7 @@ def commands_and_options(ok):
     """Every subcommand with its long options, as the command's own help has them."""
     listed = re.findall(r"^  (\w+)(?:, \w+)? {2,}", ok("--help").decode().split("Commands:")[1], re.M)
     return {name: re.findall(r"(--[a-z][a-z-]*)", " ".join(
-        line for line in ok(name, "--help").decode().splitlines() if re.match(r"  -", line))) for name in listed}
+        line for line in ok(name, "--help-all").decode().splitlines() if re.match(r"  -", line))) for name in listed}
 
 
 class ShellFiles(CommandTest):
@@ -24,20 +24,26 @@ class ShellFiles(CommandTest):
         self.assertIn("--joint", self.options["histogram"])
 
     def test_what_is_printed(self):
-        for arguments in (["--print", "tcsh"], ["--print"], ["--print", "man", "x"]):
+        for arguments in (["--print", "tcsh"], ["--print"], ["--print", "man", "x"], ["--print", "bash", "sort"]):
             self.fails(2, *arguments)
+        self.assertEqual(self.ok("--print", "commands").decode().split(), list(self.options))
 
     def test_every_option_is_in_every_file(self):
         for what, spell in (("man", lambda name: name.replace("-", "\\-")), ("bash", str), ("zsh", str),
                             ("fish", lambda name: "-l " + name[2:])):
-            text = self.ok("--print", what).decode()
             for command, names in self.options.items():
+                text = self.ok("--print", what, *([command] if what == "man" else [])).decode()
                 self.assertIn(command, text)
                 for name in names:
                     self.assertIn(spell(name), text, what)
 
     def test_manual(self):
-        page = self.write("masu.1", self.ok("--print", "man"))
+        for command in ("", *self.options):
+            with self.subTest(command):
+                self.check_page(command)
+
+    def check_page(self, command):
+        page = self.write("page.1", self.ok("--print", "man", *command.split()))
         for tool, arguments in (("groff", ["-man", "-Tascii", "-ww", "-z"]), ("mandoc", ["-Tlint", "-W", "warning"]),
                                 ("man", ["--warnings", "-l"])):
             if shutil.which(tool):
@@ -45,8 +51,9 @@ class ShellFiles(CommandTest):
                 self.assertEqual((run.returncode, run.stderr), (0, b""), tool)
                 if tool == "man":
                     text = re.sub(r".\x08", "", run.stdout.decode())
-                    self.assertIn("--region X,Y,W,H", text)
-                    self.assertIn("EXIT STATUS", text)
+                    for heading in ("NAME", "SYNOPSIS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "SEE ALSO"):
+                        self.assertIn(heading, text)
+                    self.assertTrue(re.search(r"masu\(1\)" if command else r"masu-sort\s*\(1\)", text))
 
     def bash(self, line, breaks=" \t\n\"'><=;|&(:"):
         script = self.write("masu.bash", self.ok("--print", "bash"))
@@ -59,7 +66,8 @@ class ShellFiles(CommandTest):
 
     @unittest.skipUnless(shutil.which("bash"), "no bash")
     def test_bash(self):
-        self.assertEqual(set(self.bash("masu ")), {*self.options, "--help", "--version"})
+        self.assertEqual(set(self.bash("masu ")), {*self.options, "help", "--help", "--version"})
+        self.assertEqual(set(self.bash("masu help ")), set(self.options))
         self.assertEqual(self.bash("masu hi"), ["histogram"])
         self.assertEqual(self.bash("masu histogram --den"), ["--density"])
         self.assertEqual(self.bash("masu hist x --den"), ["--density"])
@@ -124,7 +132,8 @@ class ShellFiles(CommandTest):
     def test_fish(self):
         if not shutil.which("fish"):
             self.skipTest("no fish")
-        self.assertEqual(set(self.fish("masu ")), set(self.options))
+        self.assertEqual(set(self.fish("masu ")), {*self.options, "help"})
+        self.assertLessEqual(set(self.options), set(self.fish("masu help ")))
         self.assertEqual(self.fish("masu histogram --den"), ["--density"])
         self.assertEqual(set(self.fish("masu histogram --format ")), {"table", "json", "csv", "npy"})
         self.assertEqual(set(self.fish("masu histogram --bins s")), {"scott", "stone", "sturges", "sqrt"})

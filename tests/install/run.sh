@@ -26,7 +26,7 @@ lib=$(dirname "$(find "$prefix" -name libmasu.so)")
 
 # --- what was laid down
 files=(bin/masu bin/masu-bench include/masu/masu.h include/masu/io.h include/masu/mpi.h include/masu/plot.h share/doc/masu/LICENSE share/doc/masu/THIRD_PARTY.md
-  share/man/man1/masu.1 share/bash-completion/completions/masu share/zsh/site-functions/_masu
+  share/man/man1/masu.1 share/man/man1/masu-sort.1 share/bash-completion/completions/masu share/zsh/site-functions/_masu
   share/fish/vendor_completions.d/masu.fish)
 for file in "${files[@]}"; do check "installed: $file" test -e "$prefix/$file"; done
 for name in masu masu_io masu_plot; do
