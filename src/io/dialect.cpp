@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the delimiter and the names of the columns from the first lines of a text.
 #include "io/fields.h"
+#include "io/numbers.h"
 
 #include <fmt/format.h>
 #include <masu/error.h>
@@ -14,6 +15,59 @@ namespace masu::io {
 
 void refuse_text(const std::string& why) {
   throw Error(ErrorCode::invalid_argument, "text: " + why);
+}
+
+std::string_view number_text(std::string_view text, bool comma, std::string& pointed) {
+  text = trimmed(text);
+  if (!comma || text.find_first_of(",.") == std::string_view::npos) return text;
+  if (text.find('.') != std::string_view::npos) return "x";  // thousands, or a decimal point
+  pointed.assign(text);
+  std::replace(pointed.begin(), pointed.end(), ',', '.');
+  return pointed;
+}
+
+Said no_column(std::uint64_t line, std::uint64_t fields, std::uint64_t column) {
+  return {fmt::format("{} of {}", fields, column),
+          fmt::format("line {} has {} fields, so no column {}", line, fields, column)};
+}
+
+Said wrong_fields(std::uint64_t line, std::uint64_t fields, std::uint64_t names, bool row_names) {
+  return {fmt::format("{} instead of {}", fields, names + (row_names ? 1 : 0)),
+          fmt::format("line {} has {} fields, the header {}", line, fields, names)};
+}
+
+Said line_too_long(std::uint64_t line) {
+  return {"", fmt::format("line {} is longer than {} MiB, or an entry of it than {} KiB", line, longest_line >> 20,
+                          longest_entry >> 10)};
+}
+
+Said no_number(std::uint64_t line, std::string_view entry) {
+  const std::string_view text = trimmed(entry);
+  std::string pointed(text);
+  std::replace(pointed.begin(), pointed.end(), ',', '.');
+  const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
+  const std::string shown = fmt::format("'{}'", printable(entry));
+  return {text.empty() ? "" : shown,
+          fmt::format("line {}: the entry {} is {}{}", line, shown, text.empty() ? "empty" : "not a number",
+                      comma ? " (--decimal , reads decimal commas)" : "")};
+}
+
+std::uint64_t LeftOutCounts::all() const noexcept {
+  std::uint64_t sum = 0;
+  for (const TextReport::Kind& kind : kinds) sum += kind.count;
+  return sum;
+}
+
+void TextFields::refuse_row_name(std::uint64_t line) const {
+  reader_.fail(
+      "line {} has as many fields as the header has names, but the lines in front of it one more: whether the first "
+      "column has names of rows can't be known; {}",
+      line, how_cut());
+}
+
+void TextFields::refuse_left_out(const std::string& error, const std::string& needed_by) const {
+  reader_.fail("{}{}; {}", error, needed_by.empty() ? "" : fmt::format(" ({} needs every entry)", needed_by),
+               how_cut());
 }
 
 namespace {

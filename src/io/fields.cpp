@@ -53,16 +53,18 @@ void TextFields::set_class(std::string_view characters, Class kind) {
 }
 
 void TextFields::refill(std::size_t least) {
+  if (keeps_lines_) keep_line();
   reader_.consume(static_cast<std::size_t>(at_ - begin_));
   const auto bytes = reader_.peek(least);
-  begin_ = at_ = reinterpret_cast<const char*>(bytes.data());
+  begin_ = at_ = line_from_ = reinterpret_cast<const char*>(bytes.data());
+  quote_ = return_ = nullptr;
   end_ = begin_ + bytes.size();
   ended_ = bytes.size() < least_window;
 }
 
 void TextFields::go_to(const Mark& mark) {
   reader_.seek(mark.position);
-  begin_ = at_ = end_ = nullptr;
+  begin_ = at_ = end_ = line_from_ = quote_ = return_ = nullptr;
   ended_ = false;
   line_ = mark.line;
   comment_lines_ = mark.comment_lines;
@@ -76,6 +78,50 @@ void TextFields::keep(Field& field) {
   field.text = kept_;
 }
 
+// The same for the line, of which all before at_ is in the window.
+void TextFields::keep_line() {
+  const auto more = std::min(static_cast<std::size_t>(at_ - line_from_), longest_line + 1 - line_begin_.size());
+  if (more != 0) line_begin_.append(line_from_, more);
+  line_from_ = at_;
+}
+
+std::string_view TextFields::line_text() {
+  if (!line_begin_.empty()) keep_line();
+  std::string_view line(line_from_, static_cast<std::size_t>(at_ - line_from_));
+  if (!line_begin_.empty()) line = line_begin_;
+  if (line.size() > longest_line) return line;
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// The next such character from at_ on in the window, or its end.
+const char* TextFields::next_special(char special, const char*& cached) const noexcept {
+  if (cached == nullptr || cached < at_) {
+    const void* found = std::memchr(at_, special, left());
+    cached = found != nullptr ? static_cast<const char*>(found) : end_;
+  }
+  return cached;
+}
+
+bool TextFields::next_plain(std::string_view& line) {
+  need();
+  if (at_ == end_ || !comment_.empty() || (limit_ != no_limit && position() >= limit_)) return false;
+  const void* found = std::memchr(at_, '\n', left());
+  if (found == nullptr || class_of(*at_) == newline || class_of(*at_) == blank || (hash_ && *at_ == '#')) return false;
+  const auto* stop = static_cast<const char*>(found);
+  const char* next = stop + 1;
+  if (next_special('"', quote_) < stop) return false;
+  if (const char* first = next_special('\r', return_); first < stop) {
+    if (first + 1 != stop) return false;
+    --stop;
+  }
+  line = {at_, static_cast<std::size_t>(stop - at_)};
+  at_ = next;
+  ++line_;
+  return true;
+}
+
 bool TextFields::comment_here(const char* at) const noexcept {
   return !comment_.empty() && std::string_view(at, static_cast<std::size_t>(end_ - at)).starts_with(comment_);
 }
@@ -85,6 +131,10 @@ bool TextFields::begin_line() {
   bool inside = false;  // in a line that begins with more white space than the window holds
   for (;;) {
     need();
+    if (keeps_lines_ && !inside) {
+      line_begin_.clear();
+      line_from_ = at_;
+    }
     if (at_ == end_ || (!inside && limit_ != no_limit && position() >= limit_)) return false;
     if (class_of(*at_) != newline && class_of(*at_) != blank && comment_.empty() && !(hash_ && *at_ == '#'))
       return true;
@@ -264,6 +314,22 @@ std::optional<std::uint64_t> TextFields::line_start(std::uint64_t position) {
     left -= size;
   }
   return start;
+}
+
+bool TextFields::take_part(std::uint64_t part, std::uint64_t parts) {
+  Mark here = mark();
+  if (!reader_.is_file() && !reader_.peek(1).empty()) reader_.fail("text is read in parts from a file only");
+  const std::uint64_t size = reader_.measured_size();  // of compressed text, all of it is read to know
+  const auto border = [&](std::uint64_t number) {
+    __extension__ using Wide = unsigned __int128;
+    const std::uint64_t left = size - std::min(here.position, size);
+    return here.position + static_cast<std::uint64_t>(Wide{left} * std::min(number, parts) / parts);
+  };
+  if (part > 0) here.comment_lines = 0;
+  go_to(here);
+  const bool known = go_to_line_at(border(part)) || part == 0;
+  end_at(border(part < parts ? part + 1 : part));
+  return known;
 }
 
 bool TextFields::go_to_line_at(std::uint64_t position) {

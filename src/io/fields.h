@@ -18,6 +18,7 @@
 namespace masu::io {
 
 inline constexpr std::size_t longest_entry = std::size_t{1} << 15;
+inline constexpr std::size_t longest_line = std::size_t{1} << 26;  // of lines that are held whole
 inline constexpr std::string_view white_space = " \t\v\f";
 
 constexpr bool is_blank(char c) noexcept {
@@ -31,6 +32,31 @@ constexpr std::string_view trimmed(std::string_view text) noexcept {
 
 // Throws invalid_argument: "text: WHY".
 [[noreturn]] void refuse_text(const std::string& why);
+
+// An entry as parse_number() takes it. A decimal comma becomes a point in `pointed`, where there is `comma`.
+std::string_view number_text(std::string_view text, bool comma, std::string& pointed);
+
+// Why an entry or a line is left out, as notes and as errors say it.
+struct Said {
+  std::string note;
+  std::string error;
+};
+Said no_column(std::uint64_t line, std::uint64_t fields, std::uint64_t column);
+Said wrong_fields(std::uint64_t line, std::uint64_t fields, std::uint64_t names, bool row_names);
+Said line_too_long(std::uint64_t line);
+Said no_number(std::uint64_t line, std::string_view entry);
+
+// What was left out so far.
+struct LeftOutCounts {
+  std::array<TextReport::Kind, 5> kinds;
+  [[nodiscard]] std::uint64_t all() const noexcept;
+  // `say` makes a Said; it is only asked for the first of each kind.
+  template <class Say>
+  void add(LeftOut reason, std::uint64_t line, const Say& say) {
+    TextReport::Kind& kind = kinds[static_cast<std::size_t>(reason)];
+    if (kind.count++ == 0) kind = {1, line, say().note};
+  }
+};
 
 struct Field {
   std::string_view text;    // without its quotes; valid until the next call
@@ -51,13 +77,28 @@ class TextFields {
   // quote is never closed.
   bool next(Field& field);
 
+  // Takes the next line, without its end, where that is as simple as most are: whole in the window, without quotes,
+  // comments and white space in front. Else false, and next() takes it. Only between lines. Valid until the next call.
+  bool next_plain(std::string_view& line);
+  // From now on line_text() is asked for.
+  void keep_lines() noexcept { keeps_lines_ = true; }
+  // The line that next() has taken to its last field, as it stands in the text, without its end; of a line beyond
+  // longest_line, its beginning, which is longer than that. Valid until the next call.
+  [[nodiscard]] std::string_view line_text();
+
   // Reads the first line as the names of the columns.
   void read_header();
   [[nodiscard]] std::uint64_t names() const noexcept { return names_.size(); }
+  [[nodiscard]] const std::vector<std::string>& column_names() const noexcept { return names_; }
   // Whether the header has one name less than the lines have fields: the first field of each is no column.
   [[nodiscard]] bool row_names() const noexcept { return row_names_; }
   // A name of the header, or a number from 1, as an index from 0. Throws invalid_argument.
   [[nodiscard]] std::uint64_t find_column(const std::string& column) const;
+
+  // Throws io for a line that has a field less than the lines in front of it, where these begin with names of rows.
+  [[noreturn]] void refuse_row_name(std::uint64_t line) const;
+  // Throws io for what must not be left out: with SourceOptions::strict, or as `needed_by` needs it.
+  [[noreturn]] void refuse_left_out(const std::string& error, const std::string& needed_by) const;
 
   // '\0': runs of white space.
   [[nodiscard]] char delimiter() const noexcept { return delimiter_; }
@@ -80,12 +121,16 @@ class TextFields {
   // The lines after the header may be read in parts. A line end inside quotes is no border of parts, so where a quote
   // is near a border, all lines before it are read.
 
+  // Goes to the lines of part `part` of `parts`, of about as many bytes each, and ends there. False where the number of
+  // the first line is not known. Only at the first line after the header.
+  bool take_part(std::uint64_t part, std::uint64_t parts);
   // Goes to the first line that begins at `position` or after it. False where the number of that line is not known.
   bool go_to_line_at(std::uint64_t position);
   // Ends the part before the first line that begins at `position` or after it.
   void end_at(std::uint64_t position);
   // The same for lines that are read again; ~0 removes the limit.
   void set_limit(std::uint64_t position) noexcept { limit_ = position; }
+  [[nodiscard]] std::uint64_t limit() const noexcept { return limit_; }
   // Called after the last line: throws io where the next part begins inside quotes.
   void check_limit();
   // How many lines end before a position.
@@ -122,6 +167,8 @@ class TextFields {
   }
   void refill(std::size_t least = least_window);
   void keep(Field& field);
+  void keep_line();
+  [[nodiscard]] const char* next_special(char special, const char*& cached) const noexcept;
   [[nodiscard]] bool comment_here(const char* at) const noexcept;
   bool begin_line();
   void end_line();
@@ -137,7 +184,12 @@ class TextFields {
   const char* begin_ = nullptr;  // of the window, whose bytes the reader has not passed yet
   const char* at_ = nullptr;
   const char* end_ = nullptr;
-  bool ended_ = false;  // nothing follows the window
+  const char* quote_ = nullptr;   // the next quote, and the next carriage return, of the window; behind at_: not looked
+  const char* return_ = nullptr;  // for yet
+  bool keeps_lines_ = false;
+  const char* line_from_ = nullptr;  // the bytes of the line that are still in the window
+  std::string line_begin_;           // those in front of them
+  bool ended_ = false;               // nothing follows the window
   std::array<Class, 256> classes_{};
   Class stops_ = delimiting;  // an entry ends at a character of this class or a later one
   char delimiter_ = '\0';

@@ -240,6 +240,25 @@ std::unique_ptr<Source> open(const std::string& input, const SourceOptions& opti
   return open_input({Reader(name, open_stream(path, name, options.tmpdir)), options, array});
 }
 
+Reader open_lines(const std::string& input, const SourceOptions& options) {
+  const std::string name = input == "-" ? "standard input" : input;
+  const auto fail = [&](std::string_view what) {
+    fail_io(name, "is {}, but lines of text are needed (--input-format text takes it as text)", what);
+  };
+  if (is_generator(input)) fail("a generator");
+  if (options.format != InputFormat::automatic && options.format != InputFormat::text)
+    throw Error(ErrorCode::invalid_argument, "lines are taken from text, so no other --input-format does");
+  Input opened{Reader(name, open_stream(input, name, options.tmpdir)), options};
+  if (to_decompress(opened)) opened = decompressed(std::move(opened));
+  const auto head = opened.reader.peek(4096);
+  if (options.format == InputFormat::text) return std::move(opened.reader);
+  if (const std::string_view foreign = foreign_format(head); !foreign.empty()) fail(foreign);
+  if (image_format(head) != nullptr) fail("an image");
+  if (is_npy(head)) fail("a .npy file");
+  if (!looks_like_text(head)) fail("no text");
+  return std::move(opened.reader);
+}
+
 std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes) {
   const std::uint64_t element = size_of(source.info().dtype);
   const std::uint64_t limit = (limit_bytes == 0 ? std::numeric_limits<std::int64_t>::max() : limit_bytes) / element;

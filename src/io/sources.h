@@ -56,6 +56,9 @@ std::pair<std::string, std::string> file_and_array(const std::string& input);
 // Tells by content which of them it is, and whether it is compressed or an archive.
 std::unique_ptr<Source> open_input(Input input);
 
+// A text whose lines are wanted, decompressed. Throws for what surely is none.
+Reader open_lines(const std::string& input, const SourceOptions& options);
+
 bool is_generator(std::string_view text) noexcept;
 std::unique_ptr<Source> open_generator(const std::string& text, const SourceOptions& options);
 

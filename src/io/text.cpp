@@ -23,7 +23,6 @@ namespace masu::io {
 namespace {
 
 constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
-constexpr std::uint64_t most_held = std::uint64_t{1} << 26;  // bytes of a line after a header
 
 class TextSource final : public Source {
  public:
@@ -39,22 +38,19 @@ class TextSource final : public Source {
     if (!options_.column.empty()) column_ = fields_.find_column(options_.column);
     may_be_pairs_ = !options_.header && !column_ && fields_.delimiter_decided() && fields_.delimiter() == ',' &&
                     options_.decimal.empty();
-    if (part_) find_part();
+    if (part_) lines_known_ = fields_.take_part(options_.part, options_.parts);
     start_ = fields_.mark();
+    limit_ = fields_.limit();
     begin_pass();
     if (options_.dtype) info_.dtype = *options_.dtype;
     else with_lines([&] { look(); });
   }
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
-  [[nodiscard]] std::uint64_t bad_lines() const noexcept override {
-    std::uint64_t sum = 0;
-    for (const TextReport::Kind& kind : left_out_) sum += kind.count;
-    return sum;
-  }
+  [[nodiscard]] std::uint64_t bad_lines() const noexcept override { return left_out_.all(); }
   [[nodiscard]] TextReport report() const override {
     TextReport report;
-    report.left_out = left_out_;
+    report.left_out = left_out_.kinds;
     report.places = parsed_ + missing_;
     report.lines = lines_;
     report.ragged_line = column_ ? 0 : ragged_line_;
@@ -133,24 +129,6 @@ class TextSource final : public Source {
     return options_.memory != 0 ? options_.memory : default_memory;
   }
 
-  // Finds the lines that begin in this part's bytes of what follows the header.
-  void find_part() {
-    Reader& reader = fields_.reader();
-    TextFields::Mark here = fields_.mark();
-    if (!reader.is_file() && !reader.peek(1).empty()) reader.fail("text is read in parts from a file only");
-    const std::uint64_t size = reader.measured_size();  // of compressed text, all of it is read to know
-    const auto border = [&](std::uint64_t part) {
-      __extension__ using Wide = unsigned __int128;
-      const std::uint64_t left = size - std::min(here.position, size);
-      return here.position + static_cast<std::uint64_t>(Wide{left} * std::min(part, options_.parts) / options_.parts);
-    };
-    if (options_.part > 0) here.comment_lines = 0;
-    fields_.go_to(here);
-    lines_known_ = fields_.go_to_line_at(border(options_.part)) || options_.part == 0;
-    end_ = border(options_.part < options_.parts ? options_.part + 1 : options_.part);
-    fields_.end_at(*end_);
-  }
-
   // A part does not know how many lines are in front of it until a message wants them: then all is done once more.
   template <class F>
   void with_lines(const F& work) {
@@ -170,7 +148,7 @@ class TextSource final : public Source {
 
   void go_back() {
     fields_.go_to(start_);
-    if (end_) fields_.set_limit(*end_);
+    fields_.set_limit(limit_);
     begin_pass();
   }
   void begin_pass() {
@@ -229,10 +207,7 @@ class TextSource final : public Source {
       if (field.last) {
         end_line(field);
         if (!std::exchange(found_, false)) {
-          bad(LeftOut::no_column, field.line, 1, [&, n = field.index + 1] {
-            return Said{fmt::format("{} of {}", n, *column_ + 1),
-                        fmt::format("line {} has {} fields, so no column {}", field.line, n, *column_ + 1)};
-          });
+          bad(LeftOut::no_column, field.line, 1, [&] { return no_column(field.line, field.index + 1, *column_ + 1); });
         }
       }
       if (is_it) return true;
@@ -275,7 +250,7 @@ class TextSource final : public Source {
     bool pairs = true;
     while (pairs && fields_.next(field)) pairs = is_of_pair(field);
     fields_.go_to(here);
-    if (end_) fields_.set_limit(*end_);
+    fields_.set_limit(limit_);
     return pairs;
   }
 
@@ -293,7 +268,7 @@ class TextSource final : public Source {
     for (;;) {
       const std::uint64_t index = field.index - shift;  // wraps for a row's name, so it is no column's
       if (column_ ? index == *column_ : index < fields_.names()) {
-        too_long = too_long || held_text_.size() > most_held;
+        too_long = too_long || held_text_.size() > longest_line;
         if (!too_long) {
           held_.push_back({field, held_text_.size(), field.text.size()});
           held_text_ += field.text;
@@ -306,30 +281,15 @@ class TextSource final : public Source {
     const std::uint64_t places = column_ ? 1 : fields_.names();
     if (fields == fields_.names() + shift && !too_long) return true;
     held_.clear();
-    if (shift != 0 && fields == fields_.names()) {
-      fields_.reader().fail(
-          "line {} has as many fields as the header has names, but the lines in front of it one more: whether the "
-          "first "
-          "column has names of rows can't be known; {}",
-          line, fields_.how_cut());
-    }
+    if (shift != 0 && fields == fields_.names()) fields_.refuse_row_name(line);
     const bool wrong = fields != fields_.names() + shift;
-    bad(wrong ? LeftOut::wrong_fields : LeftOut::too_long, line, places, [&] {
-      if (!wrong) return Said{"", fmt::format("line {} is longer than {} MiB", line, most_held >> 20)};
-      return Said{fmt::format("{} instead of {}", fields, fields_.names() + shift),
-                  fmt::format("line {} has {} fields, the header {}", line, fields, fields_.names())};
-    });
+    bad(wrong ? LeftOut::wrong_fields : LeftOut::too_long, line, places,
+        [&] { return wrong ? wrong_fields(line, fields, fields_.names(), shift != 0) : line_too_long(line); });
     return true;
   }
 
-  // As parse_number() takes it.
   std::string_view number_text(std::string_view text) {
-    text = trimmed(text);
-    if (options_.decimal != "," || text.find_first_of(",.") == std::string_view::npos) return text;
-    if (text.find('.') != std::string_view::npos) return "x";  // thousands, or a decimal point
-    pointed_.assign(text);
-    std::replace(pointed_.begin(), pointed_.end(), ',', '.');
-    return pointed_;
+    return io::number_text(text, options_.decimal == ",", pointed_);
   }
 
   // The next number.
@@ -349,33 +309,20 @@ class TextSource final : public Source {
     return false;
   }
 
-  using Said = std::pair<std::string, std::string>;  // texts for notes and for errors
   template <class Say>
   void bad(LeftOut reason, std::uint64_t line, std::uint64_t places, const Say& say) {
-    if (options_.strict || !options_.needed_by.empty()) {
-      const std::string& by = options_.needed_by;
-      fields_.reader().fail("{}{}; {}", say().second, by.empty() ? "" : fmt::format(" ({} needs every entry)", by),
-                            fields_.how_cut());
-    }
-    if (bad_lines() == 0) first_bad_ = say().second;
-    TextReport::Kind& kind = left_out_[static_cast<std::size_t>(reason)];
-    if (kind.count++ == 0) kind = {1, line, say().first};
+    if (options_.strict || !options_.needed_by.empty()) fields_.refuse_left_out(say().error, options_.needed_by);
+    if (bad_lines() == 0) first_bad_ = say().error;
+    left_out_.add(reason, line, say);
     missing_ += places;
     if (options_.places) gaps_.add(parsed_, places);
   }
   void bad_entry(const Field& field) {
-    const std::string_view text = trimmed(field.text);
-    const LeftOut reason = field.too_long ? LeftOut::too_long : text.empty() ? LeftOut::empty : LeftOut::not_a_number;
-    const bool empty = reason == LeftOut::empty;
-    bad(reason, field.line, 1, [&] {
-      std::string pointed(text);
-      std::replace(pointed.begin(), pointed.end(), ',', '.');
-      const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
-      const std::string entry = fmt::format("'{}'", printable(field.text));
-      return Said{empty ? "" : entry,
-                  fmt::format("line {}: the entry {} is {}{}", field.line, entry, empty ? "empty" : "not a number",
-                              comma ? " (--decimal , reads decimal commas)" : "")};
-    });
+    const bool empty = trimmed(field.text).empty();
+    bad(field.too_long ? LeftOut::too_long
+        : empty        ? LeftOut::empty
+                       : LeftOut::not_a_number,
+        field.line, 1, [&] { return no_number(field.line, field.text); });
   }
 
   // A part may have no number.
@@ -394,9 +341,9 @@ class TextSource final : public Source {
   bool found_ = false;  // the column, in this line
   bool lines_known_ = true;
   bool may_be_pairs_ = false;
-  bool pairs_ = false;                // each line so far may be a number with a decimal comma
-  std::optional<std::uint64_t> end_;  // of the part: no line of it begins there or later
-  std::array<TextReport::Kind, 5> left_out_;
+  bool pairs_ = false;   // each line so far may be a number with a decimal comma
+  std::uint64_t limit_;  // of the part: no line of it begins there or later
+  LeftOutCounts left_out_;
   std::string first_bad_;
   std::uint64_t parsed_ = 0;   // numbers of this pass
   std::uint64_t missing_ = 0;  // places that have none
