@@ -136,7 +136,7 @@ part_cli() {
   need_build
   need_python
   quick_kernels
-  for example in atomic_histogram atomics dot_product group_sum image_histogram memory_fence shared_memory_histogram shuffle \
+  for example in atomic_histogram atomics csv_column dot_product group_sum image_histogram memory_fence shared_memory_histogram shuffle \
     transpose vector_load_store; do
     check "the example $example is built" test -x "$test_build/examples/$example" || status=1
   done

@@ -13,9 +13,11 @@
  */
 #pragma once
 
-#include <stdint.h> /* NOLINT(modernize-deprecated-headers): of C */
+#include <stdint.h>
 
-#ifndef MASU_EXPORT
+#ifdef __cplusplus
+#include <masu/version.h>
+#else
 #define MASU_EXPORT __attribute__((visibility("default")))
 #endif
 

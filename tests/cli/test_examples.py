@@ -65,6 +65,16 @@ class Examples(CommandTest):
             status, text, errors = self.example("image_histogram", gray, "--device", device)
             self.assertEqual((status, errors, text.count("total 3\n")), (0, "", 1))
 
+    def test_csv_column(self):
+        table = self.write("a.csv", b"city,price\n\"Bern, old\",2.5\nRiga,9\nOslo,\nRiga,1\nBern,4\n")
+        self.assertEqual(self.example("csv_column", table, "price"), (
+            0, "4 values, 1 entries could not be read\nsum 16.5\nquartiles 2.125 3.25 5.25\n"
+               "1 ... 3: 2\n3 ... 5: 1\n5 ... 7: 0\n7 ... 9: 1\n", ""))
+        status, text, errors = self.example("csv_column", table, "weight")
+        self.assertEqual((status, text), (1, ""))
+        self.assertIn("weight", errors)
+        self.assertEqual(self.example("csv_column", table)[0], 2)
+
     def agrees(self, name, device, settings=""):
         """Runs the example; returns what it printed, when it says that all is right."""
         status, text, errors = self.example(name, "--device", device, *settings.split())

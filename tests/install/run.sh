@@ -75,6 +75,25 @@ done
 
 check "a program with masu::mpi runs" "$work/consumer/use_mpi"
 
+# refused COMPONENT REASON: what find_package says of a component that is not there.
+refused() {
+  mkdir -p "$work/refused"
+  printf '%s\n' 'cmake_minimum_required(VERSION 3.25)' 'project(refused LANGUAGES CXX)' "find_package(masu REQUIRED COMPONENTS $1)" \
+    >"$work/refused/CMakeLists.txt"
+  ! cmake -S "$work/refused" -B "$work/refused/build" -DCMAKE_PREFIX_PATH="$prefix" >"$work/refused/log" 2>&1 &&
+    tr -s '\n ' ' ' <"$work/refused/log" | grep -q "$2"
+}
+check "find_package says which components masu has" refused json "masu has the components io, plot, static and mpi, but no json"
+# Configured alone: of a subproject only libmasu is built, and nothing of masu is installed with the project.
+check "masu configures as a subproject" \
+  cmake -S "$here/subproject" -B "$work/subproject" -G Ninja -DMASU="$(readlink -f "$here/../..")" -DCMAKE_BUILD_TYPE=Release
+subproject() {
+  ninja -C "$work/subproject" -t targets all >"$work/targets" && grep -q '^use_masu:' "$work/targets" &&
+    nothing grep -E 'masu_(io|plot|cli|tests)|CAIRO' "$work/targets" &&
+    nothing grep -rlE 'libmasu|include/masu|masu-config' --include=cmake_install.cmake "$work/subproject"
+}
+check "a subproject builds libmasu alone and installs nothing" subproject
+
 export PKG_CONFIG_PATH=$lib/pkgconfig
 with_pkg_config() {  # NAME DEFINES PACKAGE: shared
   # shellcheck disable=SC2046,SC2086

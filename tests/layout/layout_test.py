@@ -198,13 +198,12 @@ class Layout(unittest.TestCase):
         self.none(self.lines_with(r"#\s*include.*backends/", rooms))
 
     def test_public_headers_name_no_vendor_and_no_dependency(self):
-        self.none(self.lines_with(r"#\s*include\s*[<\"](?!masu/)[^>\"]*[/.]", below("include/")))
+        self.none(self.lines_with(r"#\s*include\s*[<\"](?!masu/|stdint\.h>)[^>\"]*[/.]", below("include/")))
 
     def test_public_headers_leave_one_macro(self):
         # MASU_DTYPE is defined for one reading of the table of dtypes, which undefines it.
         defined = [line for line in self.lines_with(r"#\s*define", below("include/")) if "#define MASU_DTYPE(" not in line]
-        self.assertEqual(1, len(defined), defined)
-        self.assertIn("#define MASU_EXPORT", defined[0])
+        self.none(line for line in defined if "#define MASU_EXPORT " not in line)
         self.assertTrue(read(ROOT / "include/masu/dtypes.def").endswith("\n#undef MASU_DTYPE\n"))
 
     def test_public_headers_compile_alone(self):
