@@ -111,8 +111,12 @@ CALLS = {
     "topk": each(lambda x: masu.topk(x, 9)),
     "unique": each(lambda x: masu.unique(x, return_counts=True, return_inverse=True)),
     "var": each(lambda x: masu.var(x, ddof=1)),
+    "Bins": lambda: [[bins.edges, bins.centers, list(map(bins.index, EDGES.tolist()))] for bins in
+                     (masu.Bins(EDGES), masu.Bins.logarithmic(5, 1e-310, 1))],
     "Histogram": state(lambda x: masu.Histogram.of(x, EDGES), "counts", "density", "tobytes"),
-    "JointHistogram": state(lambda x: masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO]), "counts", "tobytes"),
+    "JointHistogram": lambda: [[getattr(h, name)() for name in ("values", "variances", "tobytes")] for x in DATA[MANY][:2] for h in (
+        masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO]), masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO], weights=x, flow=True) / 3,
+        masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO], weights=x, flow=True).project(1)[::masu.rebin(2)])],
     "QuantileFinder": state(finder, "result", "tobytes"),
     "ReduceAccumulator": state(masu.ReduceAccumulator.of, "min", "max", "argmin"),
     "RowHistograms": state(lambda x: masu.RowHistograms.of(x.reshape(60, -1), EDGES), "counts", "tobytes"),
@@ -123,7 +127,7 @@ CALLS = {
     "WeightedHistogram": state(lambda x: masu.WeightedHistogram.of(x, EDGES, weights=x), "tobytes"),
 }
 WITHOUT_NUMBERS = {"Device", "DeviceArray", "DeviceInfo", "Fallback", "Groups", "Kernel", "LocalMemory", "Program", "TopK", "cpu_threads",
-                   "devices", "set_cpu_threads"}
+                   "devices", "loc", "rebin", "set_cpu_threads"}
 
 
 def bits(found):
