@@ -208,7 +208,7 @@ constexpr const char* topk_examples = R"(Examples:
   masu topk huge.raw --dtype f32 -k 1M --memory 1Gi --json)";
 
 struct TopkCommandOptions : ArrayOptions {
-  std::string k;
+  std::string k = "10";
   std::string nan = "skip";
   bool smallest = false;
   bool index = false;
@@ -306,7 +306,7 @@ Command add_topk(CommandLine& line) {
   return array_command<TopkCommandOptions>(
       line, "topk", "The greatest or least values, and where they are", topk_examples, Printed::numbers, run_command,
       [](const Subcommand& app, TopkCommandOptions& options) {
-        app.add_option("-k", options.k, "K", "Number of values; all, in order, where the input has fewer").required();
+        app.add_option("-k", options.k, "K", "Number of values (10); all, in order, where the input has fewer");
         app.add_flag("--smallest", options.smallest, "The smallest values, the smallest first");
         app.more().add_option("--nan", options.nan, "last|skip",
                               "NaNs are left out (skip), or greater than all else (last)");

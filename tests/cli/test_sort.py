@@ -235,7 +235,7 @@ class SortTest(CommandTest):
 
     def test_wrong_use(self):
         for arguments in (["--algorithm", "bubble"], ["--memory", "0"], ["--dtype", "u7"], ["--json"],
-                          ["--rows", "x"], ["--device", "tpu"], ["second.npy"]):
+                          ["--rows", "x"], ["--device", "tpu"]):
             self.fails(2, "sort", "random:u8:10", *arguments)
         self.fails(1, "sort", self.path("absent.npy"), "-o", self.path("o.npy"))
         self.fails(1, "sort", "random:u8:10", "-o", self.path("absent/o.npy"))
