@@ -74,7 +74,7 @@ RESULTS = {
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
-    **dict.fromkeys(("unique", "mean", "var", "std", "average"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
+    **dict.fromkeys(("mean", "var", "std", "average"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
 DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
@@ -161,6 +161,10 @@ def parameters(node, owner, types, first=""):
 
 def function(node):
     name = node.name
+    if name == "unique":
+        alone = dict.fromkeys(("return_index", "return_inverse", "return_counts"), "Literal[False]") | {"ar": SAME}
+        return (f"@overload\ndef unique({parameters(node, name, alone)}) -> {SAME}: ...\n"
+                f"@overload\ndef unique({parameters(node, name, {})}) -> Any: ...\n")
     if name in ANY_ARRAY:
         return f"def {name}({parameters(node, name, {})}) -> {ANY_ARRAY[name]}: ...\n"
     plain, other = RESULTS[name]
