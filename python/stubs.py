@@ -67,13 +67,14 @@ _Device: TypeAlias = str | Device | None
 SAME = "npt.NDArray[_Scalar]"  # of the array's own type, and _Array where that is not known
 RESULTS = {
     "sort": (SAME, "_T"), "partition": (SAME, "_T"), "argsort": ("_Counts", "_T"), "argpartition": ("_Counts", "_T"), "cumsum": ("_Array", "_T"),
+    **dict.fromkeys(("min", "max", "argmin", "argmax", "count_nonzero"), ("Any", "_T")), "minmax": ("tuple[Any, Any]", "tuple[_T, _T]"),
     **dict.fromkeys(("searchsorted", "dot", "sum", "segment_sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
                      "digitize"), ("Any", "_T")),
     "histogram": ("tuple[_Array, _Array]", "tuple[_T, _T]"), "histogram_bin_edges": ("_Array", "_T"),
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
-    **dict.fromkeys(("unique", "mean", "var", "std"), "Any"), "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
+    **dict.fromkeys(("mean", "var", "std", "average"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
 DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
@@ -82,7 +83,7 @@ ONE_AXIS = {"sort", "argsort", "partition", "argpartition", "cumsum", "topk", "u
 PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "stable": "bool | None", "descending": "bool | _NoValueType | None", "keepdims": "bool", "density": "bool | None",
     **dict.fromkeys(("return_index", "return_inverse", "return_counts", "equal_nan", "sorted", "overwrite_input", "right", "largest",
-                     "recompute"), "bool"),
+                     "recompute", "returned"), "bool"),
     **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
     "DeviceArray.device": "Device", "kth": "npt.ArrayLike", "q": "npt.ArrayLike", "array": "npt.ArrayLike",
     "side": 'Literal["left", "right"]', "dtype": "npt.DTypeLike | None", "ddof": "float", "correction": "float | _NoValueType",
@@ -160,6 +161,10 @@ def parameters(node, owner, types, first=""):
 
 def function(node):
     name = node.name
+    if name == "unique":
+        alone = dict.fromkeys(("return_index", "return_inverse", "return_counts"), "Literal[False]") | {"ar": SAME}
+        return (f"@overload\ndef unique({parameters(node, name, alone)}) -> {SAME}: ...\n"
+                f"@overload\ndef unique({parameters(node, name, {})}) -> Any: ...\n")
     if name in ANY_ARRAY:
         return f"def {name}({parameters(node, name, {})}) -> {ANY_ARRAY[name]}: ...\n"
     plain, other = RESULTS[name]

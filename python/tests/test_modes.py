@@ -81,6 +81,9 @@ def finder(x):
 
 # A new public name gets a line here.
 CALLS = {
+    **{name: each(getattr(masu, name)) for name in ("min", "max", "minmax", "argmin", "argmax", "count_nonzero")},
+    "average": each(lambda x: [masu.average(x), masu.average(x, weights=np.abs(x[::-1]))]),
+    "lexsort": each(lambda x: masu.lexsort((x, x[::-1]))),
     "argpartition": each(lambda x: masu.argpartition(x, [3, 20])),
     "argsort": each(masu.argsort),
     "bincount": lambda: [masu.bincount(np.arange(n) % 7, weights=x) for n in DATA for x in DATA[n]],
