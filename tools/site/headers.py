@@ -22,13 +22,6 @@ def public(root):
     return [str(path.relative_to(root)) for folder in FOLDERS for path in sorted((root / folder).glob("*.h"))]
 
 
-def about(text):
-    """What the header says of itself, its first sentence."""
-    words = " ".join(line[4:].strip() for line in re.search(r"^/// @file\n((?:///.*\n)*)", text, re.M)[1].splitlines()
-                     if line.startswith("/// "))
-    return re.split(r"(?<=[.:]) |(?<=\.)$", words)[0].rstrip(".:")
-
-
 def escaped(text):
     return re.sub(r"([*`|\\]|_(?=\W|$))", r"\\\1", text or "")
 
@@ -156,6 +149,12 @@ def directive(kind, declaration, body):
     return f".. cpp:{kind}:: {declaration}\n\n{indented(body)}\n"
 
 
+def number(node):
+    """The number that an enumerator is given, where it is given one."""
+    value = plain(node, "initializer")
+    return f" {value}" if re.fullmatch(r"= -?\d+", value) else ""
+
+
 def member(node, prefix):
     """A function, a value, a name for a type, or an enumeration."""
     kind, name = node.get("kind"), plain(node, "name")
@@ -164,7 +163,9 @@ def member(node, prefix):
     body = description(node)
     qualified = f"{prefix}::{name}" if prefix else name
     if kind == "enum":
-        body += "".join(f".. cpp:enumerator:: {plain(one, 'name')}\n\n{indented(description(one))}\n" for one in node.findall("enumvalue"))
+        if not name or name.startswith("@"):
+            qualified = f"{prefix}::@{line(node)}" if prefix else f"@{line(node)}"
+        body += "".join(f".. cpp:enumerator:: {plain(one, 'name')}{number(one)}\n\n{indented(description(one))}\n" for one in node.findall("enumvalue"))
         return directive("enum-class" if node.get("strong") == "yes" else "enum", qualified, body)
     if kind == "typedef":
         return directive("type", f"{template(node)}{qualified} = {plain(node, 'type')}", body)
@@ -192,6 +193,15 @@ class Reference:
 
     def compound(self, refid):
         return ElementTree.parse(self.folder / f"{refid}.xml").getroot().find("compounddef")
+
+    def about(self, name):
+        """What the header says of itself, its first sentence."""
+        node = self.compound(self.files[name])
+        words = next((plain(node.find(part), "para") for part in ("briefdescription", "detaileddescription")
+                      if node.find(f"{part}/para") is not None), "")
+        if not words:
+            raise SystemExit(f"{name}: the header says nothing of itself after @file")
+        return re.split(r"(?<=\.) ", words)[0].rstrip(".:")
 
     def record(self, refid, prefix=None):
         """A class with its public members, in the header's order."""
@@ -235,7 +245,7 @@ def stage(root, work, write):
     shutil.copytree(root / "include/masu", copies / "masu", ignore=shutil.ignore_patterns("*.h"))
     headers = {f"masu/{path.relative_to(root / folder)}": path for folder in FOLDERS for path in sorted((root / folder).rglob("*.h"))}
     for short, path in headers.items():
-        text = re.sub(r"^(\s*///) (?=\*\*\w|Example)", r"\1\n\1 ", path.read_text(encoding="utf-8"), flags=re.M)
+        text = re.sub(r"^(\s*///| \*) (?=\*\*\w|Example)", r"\1\n\1 ", path.read_text(encoding="utf-8"), flags=re.M)
         (copies / flat(short)).write_text(text, encoding="utf-8")
     shutil.rmtree(work / "doxygen", ignore_errors=True)
     subprocess.run(["doxygen", str(root / "tools/site/Doxyfile")], cwd=work, check=True)
@@ -250,7 +260,7 @@ def stage(root, work, write):
         body = "".join(reference.page(flat(one)) for one in [short, *parts])
         write(f"{page}.rst", f"{path.name}\n{'=' * len(path.name)}\n\n.. code-block:: cpp\n\n   #include <{short}>\n\n{body}")
         names.append(f"../../{page}")
-        tables.setdefault(path.parent, []).append(f"| [{path.name}](../../{page}.rst) | {about(text)} |\n")
+        tables.setdefault(path.parent, []).append(f"| [{path.name}](../../{page}.rst) | {reference.about(flat(short))} |\n")
     text = "".join(f"\n## {title}\n\n| header | |\n| --- | --- |\n{''.join(rows)}" for title, rows in zip(("The library", "Over MPI"), tables.values()))
-    write("include/masu/index.md", "# C++ reference\n\nThe public headers. Each page has a header's contract, then its declarations.\n"
+    write("include/masu/index.md", "# C++ and C reference\n\nThe public headers. Each page has a header's contract, then its declarations.\n"
           + text + "\n```{toctree}\n:hidden:\n\n" + "\n".join(names) + "\n```\n")

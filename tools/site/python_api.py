@@ -11,6 +11,7 @@ from sphinx.ext.napoleon import Config, NumpyDocstring
 import extension
 
 TITLES = {"_histogram": "Histograms", "_joint": "Histograms", "_bincount": "Histograms", "_histogram_class": "Histograms as objects",
+          "_joint_class": "Histograms as objects", "_bin_axis": "Histograms as objects",
           "_histogram_states": "Histograms as objects", "_order": "Orders", "_quantile": "Quantiles", "_sums": "Sums and moments",
           "_moments": "Sums and moments", "_sum_accumulator": "States of other results", "_states": "States of other results",
           "_groups": "Groups", "_program": "Kernels of your own"}
@@ -113,7 +114,7 @@ def described(name, node, module, definitions):
 
 
 def first_sentence(text):
-    return re.split(r"(?<=[.:])\s|\n\n", text.replace("\n", " ") if "\n\n" not in text else text.split("\n\n")[0].replace("\n", " "))[0].rstrip(".:")
+    return re.split(r"(?<=\.)\s", text.split("\n\n")[0].replace("\n", " "))[0].rstrip(".:")
 
 
 def stage(root, write):
