@@ -286,12 +286,15 @@ part_packages() {
 
 # The site, which needs no build: every link, every code block, and every page in a browser.
 part_site() {
+  local status=0
   check "the site is made, its links lead somewhere and its code can be read" tools/docs --yes || return
+  (cd tools/site && "$root/build/docs/venv/bin/python" -m unittest -v test_site) || status=1
   if ! (set_up 1 site) || ! command -v chromium >/dev/null; then
     echo "failed: the pages are read in a browser: chromium and chromium-driver could not be installed"
     return 1
   fi
-  build/docs/venv/bin/python tools/site/browse.py build/site "$(command -v chromium)" "$(command -v chromedriver)" build/docs/pictures
+  build/docs/venv/bin/python tools/site/browse.py build/site "$(command -v chromium)" "$(command -v chromedriver)" build/docs/pictures || status=1
+  return $status
 }
 
 # Another processor, emulated: the command's self-test compares what its NEON loops give with plain references.

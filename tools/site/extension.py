@@ -51,7 +51,7 @@ def described(folder):
                 continue
             name, doc, inside = given[1][0], about(given[1:]), ""
             made = ""
-            while (call := re.compile(r"\s*\.(def\w*)(?=\()").match(text, at)):
+            while (call := re.compile(r"(?:\s|//[^\n]*)*\.(def\w*)(?=\()").match(text, at)):
                 of, at = arguments(text, call.end())
                 member = of[0][0] if isinstance(of[0], tuple) else ""
                 if member == "__init__":

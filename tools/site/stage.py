@@ -37,7 +37,7 @@ class Stage:
         self.files = set(subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=root, check=True,
                                         capture_output=True, text=True).stdout.splitlines())
         self.problems = []
-        self.navigation, self.below = self.read_navigation()
+        self.navigation, self.below = self.read_navigation()  # (heading, its pages) in order; by page, those below it
         self.pages = {page for _, pages in self.navigation for page in pages} | {page for pages in self.below.values() for page in pages}
         self.made = set()  # files with a page made for them
 
@@ -135,9 +135,13 @@ class Stage:
         caption = f":caption: {caption}\n" if caption else ""
         return f"\n```{{toctree}}\n:hidden:\n{caption}\n{names}\n```\n"
 
+    def missing(self):
+        """Pages of docs/ without a place in the navigation."""
+        return [f"{page} is not in tools/site/navigation.txt" for page in sorted(self.files)
+                if re.fullmatch(r"docs/[^/]+\.md", page) and page not in self.pages]
+
     def run(self):
-        for page in sorted(path for path in self.files if re.fullmatch(r"docs/[^/]+\.md", path) and path not in self.pages):
-            self.problems.append(f"{page} is not in tools/site/navigation.txt")
+        self.problems += self.missing()
         for page in sorted(self.pages | {"README.md"}):
             if not page.endswith(".md"):
                 continue
