@@ -30,7 +30,7 @@ constexpr const char* sort_examples = R"(Examples:
   masu sort random:f32:1Mi --rows 1024 -o rows.npy
   masu sort sorted.npy --is-sorted
   masu sort sales.csv --key price:desc,city -o by-price.csv
-  masu sort names.txt --lines --ignore-case)";
+  masu sort names.txt --lines -u)";
 
 }  // namespace
 
@@ -47,11 +47,12 @@ void SortCommandOptions::check() const {
       {!values.empty() && is_standard_output(values_output) && to_stdout,
        "keys and values cannot both go to standard output; give -o FILE"},
       {is_same_output(common.output, values_output), "-o and --values-output must be two files"},
-      {!of_lines() && (unique || ignore_case), "--unique and --ignore-case are for --lines or --key"},
+      {!of_lines() && ignore_case, "--ignore-case is for --lines or --key"},
+      {unique && (index || !values.empty() || !rows.empty() || is_sorted),
+       "--unique takes no --index, --values, --rows or --is-sorted"},
       {of_lines() && (!values.empty() || !rows.empty() || is_sorted || common.verify),
        "--lines takes no --values, --rows, --is-sorted or --verify"},
       {of_lines() && !input.dtype.empty(), "--lines takes no --dtype: lines are text"},
-      {of_lines() && index && unique, "--index and --unique exclude each other"},
       {values == "-" && !input.inputs.empty() && input.inputs.front() == "-",
        "INPUT and --values cannot both be standard input"},
   };
@@ -281,7 +282,7 @@ Command add_sort(CommandLine& line) {
                        "then empty ones; -k3nr as sort(1)")
             .one_value();
         how.add_flag("-n,--numbers", options.numbers, "Keys are numbers, as with :number: all other entries come last");
-        how.add_flag("-u,--unique", options.unique, "Of lines with equal keys only the first");
+        how.add_flag("-u,--unique", options.unique, "Of equal values, or lines with equal keys, only the first");
         how.more().add_flag("-f,--ignore-case", options.ignore_case, "A to Z are as a to z in keys that are text");
         how.more().add_option("--rows", options.rows, "N", "Sort each of N equal blocks of the input by itself");
         how.more().add_option("--algorithm", options.algorithm, "ALGORITHM",

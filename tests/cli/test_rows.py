@@ -212,9 +212,9 @@ class Lines(CommandTest):
                        stdin=text.encode("latin-1"), says=says)
         self.assertEqual(os.listdir(self.folder), [])
         for options, says in (
-                (["--key", "a,,b"], "--key takes COLUMN"), (["-u"], "--unique and --ignore-case are for --lines or --key"),
+                (["--key", "a,,b"], "--key takes COLUMN"), (["-f"], "--ignore-case is for --lines or --key"),
                 (["--lines", "--rows", "2"], "--lines takes no"), (["--lines", "--dtype", "f32"], "--lines takes no --dtype"),
-                (["--lines", "--index", "-u"], "exclude each other"), (["--lines", "--key", "1", "--column", "2"], "exclude"),
+                (["--lines", "--index", "-u"], "--unique takes no --index"), (["--lines", "--key", "1", "--column", "2"], "exclude"),
                 (["--lines", "-o", "x.npy"], "-o must not end in .npy")):
             self.fails(2, "sort", "-", *options, stdin=b"1\n", says=says)
 
