@@ -160,8 +160,9 @@ std::vector<std::string> LineKeys::notes() const {
     const Seen& seen = seen_[i];
     if (seen.others == 0 || (seen.numbers == 0 && keys_[i].kind == LineKey::Kind::any)) continue;
     const std::string name = keys_[i].column.empty() ? "lines" : "key " + io::printable(keys_[i].column);
-    notes.push_back(fmt::format("{}: {} of {} are no number (line {}{}) and come last", name, seen.others,
-                                seen.numbers + seen.others, seen.line, seen.first));
+    notes.push_back(fmt::format("{}: {} of {} are no number (line {}{}) and come last{}", name, seen.others,
+                                seen.numbers + seen.others, seen.line, seen.first,
+                                seen.others == 1 && seen.line == 1 ? "; --header leaves a header on top" : ""));
   }
   return notes;
 }

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace masu::cli {
@@ -61,6 +63,39 @@ class LineOutput {
   std::vector<std::uint64_t> held_;
 };
 
+// Texts that are sorted as one.
+using Inputs = std::vector<std::unique_ptr<io::Rows>>;
+
+Inputs open_inputs(std::vector<std::string> names, const io::SourceOptions& options,
+                   std::span<const std::string> columns) {
+  if (names.empty()) names.emplace_back("-");
+  if (std::ranges::count(names, "-") > 1) usage_error("standard input can be one INPUT only");
+  Inputs inputs;
+  for (const std::string& name : names) {
+    inputs.push_back(std::make_unique<io::Rows>(name, options, columns, true));
+    if (inputs.back()->names() != inputs.front()->names()) {
+      data_error("several INPUTs must have one header: {} has '{}', {} has '{}'", inputs.front()->name(),
+                 io::printable(inputs.front()->header()), name, io::printable(inputs.back()->header()));
+    }
+  }
+  return inputs;
+}
+
+std::optional<std::uint64_t> size_of_all(const Inputs& inputs) {
+  std::optional<std::uint64_t> sum = 0;
+  for (const auto& rows : inputs) {
+    const std::optional<std::uint64_t> one = rows->size();
+    sum = sum && one ? std::optional(*sum + *one) : std::nullopt;
+  }
+  return sum;
+}
+
+void add_report(io::TextReport& all, const io::TextReport& more) {
+  all.places += more.places;
+  all.comment_lines += more.comment_lines;
+  for (std::size_t kind = 0; kind < all.left_out.size(); ++kind) all.left_out[kind].count += more.left_out[kind].count;
+}
+
 }  // namespace
 
 void check_line_output(const std::string& path) {
@@ -74,51 +109,52 @@ void check_line_output(const std::string& path) {
 LinesDone sort_lines(const LinesRequest& asked, const char* what) {
   const auto began = Clock::now();
   if (ranks().several()) usage_error("--lines is not for several ranks");
-  if (asked.input.inputs.size() > 1) usage_error("--lines takes one INPUT");
   LineKeys keys(asked.keys, asked.ignore_case);
   const std::vector<std::string> columns = keys.columns();
   io::SourceOptions options = source_options(asked.input, asked.common);
   options.header = options.header || std::ranges::any_of(columns, is_column_name);
-  const std::string input = asked.input.inputs.empty() ? "-" : asked.input.inputs.front();
-  io::Rows rows(input, options, columns, true);
-  const std::optional<std::uint64_t> size = rows.size();
+  const Inputs inputs = open_inputs(asked.input.inputs, options, columns);
+  const std::optional<std::uint64_t> size = size_of_all(inputs);
   const Device device = device_of_rank(asked.common.device, Work::sorting, size.value_or(0));
-  LineOutput output(asked, rows);
+  LineOutput output(asked, *inputs.front());
   Progress progress(progress_mode(asked.common));
   progress.start(what, size);
   LineSort sorter({device, memory_budget(asked.common), asked.common.tmpdir, asked.first, asked.unique});
   sorter.progress = [&](std::uint64_t bytes) { progress.advance(bytes); };
   LinesDone done;
-  std::uint64_t told = rows.position();
-  while (rows.next()) {
-    const std::string_view key = keys.of(rows, options.strict);
-    if (asked.skip_nan && keys.nan()) {
-      ++done.nans;
-    } else if (asked.index) {
-      const std::uint64_t place = rows.place();
-      sorter.add(key, {reinterpret_cast<const char*>(&place), sizeof place});
-    } else {
-      sorter.add(key, rows.text());
+  for (const auto& rows : inputs) {
+    std::uint64_t told = rows->position();
+    while (rows->next()) {
+      const std::string_view key = keys.of(*rows, options.strict);
+      if (asked.skip_nan && keys.nan()) {
+        ++done.nans;
+      } else if (asked.index) {
+        const std::uint64_t place = done.text.places + rows->place();
+        sorter.add(key, {reinterpret_cast<const char*>(&place), sizeof place});
+      } else {
+        sorter.add(key, rows->text());
+      }
+      if (const std::uint64_t here = rows->position(); here - told >= progress_bytes)
+        progress.advance(here - std::exchange(told, here));
     }
-    if (const std::uint64_t here = rows.position(); here - told >= progress_bytes) {
-      progress.advance(here - std::exchange(told, here));
-    }
+    done.bytes += rows->position();
+    add_report(done.text, rows->report());
   }
   done.seconds.read = since(began);
   done.count = sorter.count();
-  done.bytes = rows.position();
   output.begin(std::min(done.count, asked.first.value_or(done.count)));
   sorter.finish([&](std::string_view line) { output.write(line); });
   progress.finish();
   output.commit();
   done.device = device.id();
   done.runs = sorter.runs();
-  done.text = rows.report();
   done.notes = keys.notes();
   if (!asked.common.quiet) {
-    for (const std::string& text : done.notes) note(fmt::format("masu: {}: {}", rows.name(), text));
-    if (done.nans != 0) note(fmt::format("masu: {}: {} NaNs left out", rows.name(), done.nans));
-    note_report(rows.name(), done.text);
+    std::string name = inputs.front()->name();
+    if (inputs.size() > 1) name += fmt::format(" and {} more", inputs.size() - 1);
+    for (const std::string& text : done.notes) note(fmt::format("masu: {}: {}", name, text));
+    if (done.nans != 0) note(fmt::format("masu: {}: {} NaNs left out", name, done.nans));
+    for (const auto& rows : inputs) note_report(rows->name(), rows->report());
   }
   done.seconds.transfer = sorter.times().transfer;
   done.seconds.compute = sorter.times().compute;

@@ -218,6 +218,19 @@ class Lines(CommandTest):
                 (["--lines", "-o", "x.npy"], "-o must not end in .npy")):
             self.fails(2, "sort", "-", *options, stdin=b"1\n", says=says)
 
+    def test_several_inputs(self):
+        first, second = self.write("a.csv", "k,v\n3,a\n1,b\n"), self.write("b.csv", "k,v\r\n2,c\r\n1,d\r\n,\r\n")
+        self.assertEqual(self.ok("sort", first, second, "--key", "k", "--quiet"), b"k,v\n1,b\n1,d\n2,c\n3,a\n,\n")
+        self.assertEqual(self.ok("sort", second, first, "--key", "k", "--index", "--quiet"), b"1\n4\n0\n3\n2\n")
+        other = self.write("c.csv", "k,w\n1,2\n")
+        self.fails(1, "sort", first, other, "--key", "k", says="several INPUTs must have one header")
+        self.fails(2, "sort", "-", "-", "--lines", says="standard input can be one INPUT only")
+
+    def test_a_header_that_was_not_told(self):
+        result = masu("sort", "-", "-k2", stdin=b"a b\n1 2\n3 1\n")
+        self.assertEqual(result.stdout, b"3 1\n1 2\na b\n")
+        self.assertIn(b"(line 1: 'b') and come last; --header leaves a header on top", result.stderr)
+
     def test_little(self):
         self.assertEqual(self.sort("", "--lines"), "")
         self.assertEqual(self.sort("a,b\n", "--key", "a"), "a,b\n")
