@@ -91,6 +91,9 @@ class JointHistogram(SumState, Plottable):
         arrays, where, axes, edges = _columns(columns, axes, device)
         if axes is not None:
             bins = edges
+        for rule in bins if isinstance(bins, (list, tuple)) else [bins]:
+            if isinstance(rule, str):
+                raise TypeError(f"JointHistogram: bins must be numbers or edges, got the rule {rule!r}; see histogram_bin_edges")
         with _masu.OnStream(_arrays.on_devices(*arrays)):
             numbers, specs = _joint.edges_and_specs(arrays, bins, range, where, finite=True)
             if None in specs:
@@ -211,7 +214,7 @@ def _columns(columns, axes, device):
         if not 1 <= each <= _joint.MOST_COLUMNS:
             raise ValueError(f"JointHistogram: there must be 1 to 8 columns, got {each} in an array of shape {whole.shape}; "
                              "an array has a row for each point")
-        columns = _joint._columns_there(whole) if isinstance(whole, _masu.DeviceArray) else list(whole.reshape(len(whole), each).T)
+        columns = (_joint._columns_there if isinstance(whole, _masu.DeviceArray) else _joint._columns)(whole)
     edges = None
     if axes is not None:
         axes = [axes] * len(columns) if isinstance(axes, Bins) else list(axes)

@@ -114,6 +114,8 @@ def test_points_come_as_rows_or_columns():
     there = masu.to_device(np.ascontiguousarray(POINTS), "cpu")
     assert masu.JointHistogram.of(there, BINS, RANGE) == h
     assert masu.JointHistogram.of(there, BINS, RANGE, flow=True) == joint(flow=True)
+    with pytest.raises(TypeError, match="got the rule 'auto'"):
+        masu.JointHistogram.of(POINTS, [masu.Bins([0, 1]), "auto", 3])
     for given in (POINTS.T, np.zeros((3, 4, 5)), [POINTS[:i, 0] for i in range(50)]):
         with pytest.raises(ValueError, match="JointHistogram") as error:
             masu.JointHistogram.of(given, 3)
