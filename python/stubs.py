@@ -67,14 +67,14 @@ _Device: TypeAlias = str | Device | None
 SAME = "npt.NDArray[_Scalar]"  # of the array's own type, and _Array where that is not known
 RESULTS = {
     "sort": (SAME, "_T"), "partition": (SAME, "_T"), "argsort": ("_Counts", "_T"), "argpartition": ("_Counts", "_T"), "cumsum": ("_Array", "_T"),
-    **dict.fromkeys(("min", "max", "argmin", "argmax", "count_nonzero"), ("Any", "_T")), "minmax": ("tuple[Any, Any]", "tuple[_T, _T]"),
+    **dict.fromkeys(("min", "max", "argmin", "argmax", "count_nonzero"), ("Any", "_T")), "take": ("Any", "_T"), "minmax": ("tuple[Any, Any]", "tuple[_T, _T]"),
     **dict.fromkeys(("searchsorted", "dot", "sum", "segment_sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
                      "digitize"), ("Any", "_T")),
     "histogram": ("tuple[_Array, _Array]", "tuple[_T, _T]"), "histogram_bin_edges": ("_Array", "_T"),
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
-    **dict.fromkeys(("mean", "var", "std", "average"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
+    **dict.fromkeys(("mean", "var", "std", "average", "compress"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
 DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
@@ -87,7 +87,7 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
     "DeviceArray.device": "Device", "kth": "npt.ArrayLike", "q": "npt.ArrayLike", "array": "npt.ArrayLike",
     "side": 'Literal["left", "right"]', "dtype": "npt.DTypeLike | None", "ddof": "float", "correction": "float | _NoValueType",
-    "method": "_Method", "QuantileFinder.method": "str", "split_every": "int | Literal[False] | None", "source": "str", "options": "str",
+    "method": "_Method", "mode": 'Literal["raise", "wrap", "clip"]', "QuantileFinder.method": "str", "split_every": "int | Literal[False] | None", "source": "str", "options": "str",
     "range": "tuple[Any, Any] | None", **dict.fromkeys(("histogram2d.range", "histogramdd.range", "JointHistogram.range"), "Any"),
     "kind": "_Kind", **dict.fromkeys(("partition.kind", "argpartition.kind"), 'Literal["introselect"]'),
     "SumAccumulator.kind": 'Literal["sum", "squares", "dot"] | None', "op": 'Literal["minmax", "min", "max", "count-nonzero"]',

@@ -5,7 +5,7 @@ from ._bin_axis import Bins, loc, rebin
 from ._bincount import bincount, digitize
 from ._device_array import DeviceArray
 from ._entries import enter as _enter
-from ._extremes import argmax, argmin, average, count_nonzero, lexsort, max, min, minmax
+from ._extremes import argmax, argmin, average, compress, count_nonzero, lexsort, max, min, minmax, take
 from ._fallback import Fallback
 from ._groups import Groups, group, segment_sum
 from ._histogram import histogram, histogram_bin_edges

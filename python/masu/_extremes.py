@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Least and greatest elements and their places, elements that are not zero, averages, and orders by several keys."""
+"""Least and greatest elements and their places, elements that are not zero or are chosen, averages, and orders by several keys."""
+import math
+
 import numpy as np
 
-from . import _fallback, _host, _kinds, _masu, _order, _small, _sums
+from . import _fallback, _host, _kinds, _masu, _on_device, _order, _small, _sums
 from ._arrays import adapter, in_kind
+from ._axes import one_axis
 from ._host import NUMPY
 from ._moments import mean
 
@@ -157,3 +160,53 @@ def lexsort(keys, axis=-1):
     for key in keys[1:]:
         order = np.take_along_axis(order, _order.argsort(np.take_along_axis(key, order, axis), axis, "stable"), axis)
     return order
+
+
+def take(a, indices, axis=None, out=None, mode="raise", *, device=None):
+    """Elements at places, as `numpy.take`. An array on a device stays there; indices that are there too count from the start, with
+    `mode` "raise", of an array of one dimension or without `axis`.
+
+    >>> import masu
+    >>> masu.take([10, 20, 30], [2, 0]).tolist()
+    [30, 10]
+    """
+    if (on := adapter(device, a, indices)) is None:
+        return in_kind(take, locals())
+    return np.take(a, indices, axis, out, mode) if on is _host else _taken(a, indices, axis, mode)
+
+
+def compress(condition, a, axis=None, out=None, *, device=None):
+    """The elements where a condition of one dimension holds, as `numpy.compress`. An array on a device stays there.
+
+    >>> import masu
+    >>> masu.compress([True, False, True], [10, 20, 30]).tolist()
+    [10, 30]
+    """
+    if (on := adapter(device, condition, a)) is None:
+        return in_kind(compress, locals(), 2)
+    if on is _host:
+        return np.compress(condition, a, axis, out)
+    if not isinstance(a, _masu.DeviceArray):
+        raise TypeError("compress: the array must be on the device of the condition")
+    condition = condition.get() if isinstance(condition, _masu.DeviceArray) else np.asarray(condition)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return _taken(a, np.flatnonzero(condition), axis, "raise")
+
+
+def _taken(a, indices, axis, mode):
+    """`take` of an array on a device."""
+    a, axis = one_axis(a, axis)
+    if isinstance(indices, _masu.DeviceArray):
+        if a.ndim > 1 or mode != "raise" or indices.dtype.kind not in "iu":
+            raise TypeError("take: indices on a device must be integers, for one dimension and mode 'raise'")
+        shape, places = indices.shape, _on_device.converted(indices, np.dtype(np.int64)).reshape(-1)
+    else:
+        indices = np.asarray(indices)
+        found = np.take(np.arange(a.shape[axis]), indices, mode=mode).reshape(-1, 1)  # by NumPy's rules, with its errors
+        inner, outer = math.prod(a.shape[axis + 1:]), math.prod(a.shape[:axis])
+        found = (np.arange(outer).reshape(-1, 1, 1) * a.shape[axis] + found) * inner + np.arange(inner)
+        shape, places = a.shape[:axis] + indices.shape + a.shape[axis + 1:], _on_device.sent(a, found.reshape(-1))
+    if not places.size:
+        return _on_device.empty(a, shape=shape)
+    return _on_device.take(a.reshape(-1), places).reshape(shape)

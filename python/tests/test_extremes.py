@@ -105,6 +105,35 @@ def test_on_a_device(device, dtype):
         masu.min(masu.to_device(np.zeros(0, dtype), device))
 
 
+@pytest.mark.parametrize("device", [None, *DEVICES])
+@pytest.mark.parametrize("dtype", ["?", "u1", "f2", "i4", "f8"])
+def test_chosen_elements(device, dtype):
+    x = values(dtype, (4, 5, 6))
+
+    def there(array):
+        return array if device is None else masu.to_device(np.ascontiguousarray(array), device)
+
+    def here(found):
+        assert isinstance(found, np.ndarray) or device is not None and isinstance(found, masu.DeviceArray) or np.ndim(found) == 0
+        return np.asarray(found.get() if isinstance(found, masu.DeviceArray) else found)
+
+    for axis in (None, 0, 1, -1):
+        for indices in ([2, 0, -1], 3, [[1, 2], [3, 3]], np.array([], np.intp), np.uint8([1])):
+            same(here(masu.take(there(x), indices, axis)), np.asarray(np.take(x, indices, axis)))
+        for mode in ("wrap", "clip"):
+            same(here(masu.take(there(x), [-9, 99, 1], axis, mode=mode)), np.take(x, [-9, 99, 1], axis, mode=mode))
+        for condition in ([True, False, True], np.zeros(3, bool), [0, 2]):
+            same(here(masu.compress(condition, there(x), axis)), np.compress(condition, x, axis))
+        for call in (lambda: masu.take(there(x), [500], axis), lambda: masu.compress(np.ones(500, bool), there(x), axis)):
+            with pytest.raises(IndexError):
+                call()
+    with pytest.raises(ValueError, match="1-d"):
+        masu.compress([[True]], there(x))
+    line = np.ascontiguousarray(x[0, 0])
+    same(here(masu.take(there(line), there(np.array([5, 0, 1])))), line[[5, 0, 1]])
+    same(here(masu.compress(there(line > 0), there(line))), line[line > 0])
+
+
 def test_averages():
     x, w = RNG.normal(size=1000) * 10.0 ** RNG.integers(-9, 9, 1000), RNG.random(1000)
     assert masu.average(x) == masu.mean(x) and masu.average(x.reshape(10, 100), 1).tolist() == masu.mean(x.reshape(10, 100), 1).tolist()

@@ -83,6 +83,8 @@ def finder(x):
 CALLS = {
     **{name: each(getattr(masu, name)) for name in ("min", "max", "minmax", "argmin", "argmax", "count_nonzero")},
     "average": each(lambda x: [masu.average(x), masu.average(x, weights=np.abs(x[::-1]))]),
+    "compress": each(lambda x: masu.compress(np.arange(len(x)) % 3 == 0, x)),
+    "take": each(lambda x: masu.take(x, [0, -1, 2])),
     "lexsort": each(lambda x: masu.lexsort((x, x[::-1]))),
     "argpartition": each(lambda x: masu.argpartition(x, [3, 20])),
     "argsort": each(masu.argsort),
