@@ -97,7 +97,7 @@ class Pictures(CommandTest):
     def test_alpha_is_left_out_unless_asked_for(self):
         path = self.write("a.png", RGBA)
         for command, more, without, with_alpha in [
-                ("reduce", ["--op", "sum,argmax"], b"210\n5\n", b"465\n3\n"),
+                ("reduce", ["--op", "sum,argmax"], b"sum     210\nargmax  5\n", b"sum     465\nargmax  3\n"),
                 ("quantile", ["-q", "0.5,1"], None, None),
                 ("unique", ["--json"], None, None),
                 ("topk", ["-k", "1", "--index"], b"index\n    5\n", b"index\n    3\n")]:
@@ -167,7 +167,7 @@ class Arrays(CommandTest):
     def test_booleans(self):
         stored = bytes([0, 1, 2, 255, 0, 3])
         path = self.write("b.npy", npy("|b1", (6,), stored))
-        self.assertEqual(self.ok("reduce", path, "--op", "sum,max,count-nonzero"), b"4\n1\n4\n")
+        self.assertEqual(self.ok("reduce", path, "--op", "sum,max,count-nonzero"), b"sum            4\nmax            1\ncount-nonzero  4\n")
         self.assertEqual(json.loads(self.ok("unique", path, "--json"))["counts"], [2, 4])
         self.assertEqual(self.ok("convert", path, "--to", "u8", "-o", "-"), bytes([0, 1, 1, 1, 0, 1]))
         self.assertEqual(self.ok("reduce", "-", "--op", "sum", stdin=npy("|b1", (6,), stored)), b"4\n")
