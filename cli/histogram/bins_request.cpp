@@ -187,6 +187,8 @@ Bins bins_of_width(const BinsRequest& request, Dtype dtype, const ValueRange& ra
   }
   while (edge(first) > range.lo) --first;
   while (edge(last) < range.hi) ++last;
+  while (edge(first + 1) <= range.lo) ++first;
+  while (last > first && edge(last - 1) >= range.hi) --last;
   // The last bin is closed: of whole numbers over their own range it would hold one more.
   const bool one_more = !request.range && !is_float(dtype) && edge(last) == range.hi;
   if (last == first || one_more) ++last;

@@ -123,7 +123,7 @@ class Pictures(CommandTest):
         self.assertEqual(json.loads(self.ok("reduce", keyed, "--json"))["n"], 3)
         self.assertEqual(self.ok("reduce", keyed, "--op", "sum"), b"6\n")
         deep = self.write("d.png", png(2, 1, 16, 0, b"\0\1\0\0\5", (b"tRNS", b"\1\0")))
-        self.assertEqual(self.ok("reduce", deep, "--op", "sum,max"), b"261\n256\n")
+        self.assertEqual(self.ok("reduce", deep, "--op", "sum,max"), b"sum  261\nmax  256\n")
         gray = self.write("la.pam", b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\7\xff")
         self.assertEqual(self.ok("reduce", gray, "--op", "sum"), b"7\n")
         self.assertEqual(self.says("reduce", self.write("g.png", png(1, 1, 8, 0, b"\0\1"))), [])
