@@ -129,7 +129,7 @@ bool is_column_name(const std::string& column) {
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common) {
   io::SourceOptions result;
   result.format = io::input_format_from_name(input.format);
-  if (!input.dtype.empty()) result.dtype = dtype_from_name(input.dtype);
+  if (!input.dtype.empty()) result.dtype = named("--dtype", words_of("DTYPE"), input.dtype, dtype_from_name);
   if (!input.offset.empty()) result.offset = whole_number("--offset", input.offset, 0, no_limit);
   if (!input.count.empty()) result.count = whole_number("--count", input.count, 0, no_limit);
   result.boolean = input.dtype == "bool";

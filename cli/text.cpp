@@ -127,6 +127,12 @@ bool utf8_locale() {
   return utf8;
 }
 
+bool block_characters() {
+  const char* const term = std::getenv("TERM");
+  const std::string_view name = term == nullptr ? "" : term;
+  return utf8_locale() && !(is_terminal(STDOUT_FILENO) && (name == "dumb" || name == "linux"));
+}
+
 std::string visible(std::string_view text, std::string_view kept) {
   std::string shown;
   for (std::size_t i = 0; i < text.size();) {

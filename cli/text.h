@@ -110,6 +110,8 @@ bool is_terminal(int descriptor);
 unsigned output_width();
 // True when the user's locale can show characters beyond ASCII.
 bool utf8_locale();
+// Whether charts may have block characters: a console (TERM=linux) and TERM=dumb lack them.
+bool block_characters();
 // On standard output. Throws io where it cannot be written.
 void print_text(std::string_view text);
 // What may be printed on a terminal: control characters, and bytes that are no UTF-8, as \x1b; but for those of `kept`.

@@ -30,7 +30,8 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   // The lines of one text have both numbers of a pair.
   const bool columns = input.inputs.size() == 1 && input.columns.size() == 2;
   if (!columns && (input.inputs.size() != 2 || input.columns.size() > 1)) {
-    usage_error("takes two INPUTs, or one and two --column, got {} and {}", input.inputs.size(), input.columns.size());
+    usage_error("takes two INPUTs, or one INPUT and --column twice; got {} INPUT{} and {} --column",
+                input.inputs.size(), input.inputs.size() == 1 ? "" : "s", input.columns.size());
   }
   const std::string& first = input.inputs.front();
   if (first == "-" && input.inputs.back() == "-") usage_error("standard input can be one of the two only");

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> shape_of(ArrayStream& stream, const CommonOptions& co
 Exit run_command(ConvertCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   check_array_output(common);
-  const Dtype to = dtype_from_name(asked.to);
+  const Dtype to = named("--to", words_of("DTYPE"), asked.to, dtype_from_name);
   ConvertOptions how = conversion(asked);
   ArrayStream stream(asked, Work::moving, "convert");
   ArrayOutput output(common.output, stream.info());

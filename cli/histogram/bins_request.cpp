@@ -59,9 +59,22 @@ BinsRequest parse_column(const BinsTexts& texts) {
   const bool even = !texts.bins.empty() || !texts.range.empty() || texts.log;
   const int ways = (even ? 1 : 0) + (texts.edges.empty() ? 0 : 1) + (texts.integers.empty() ? 0 : 1);
   if (ways > 1) usage_error("--bins, --range and --log, --edges, and --integers exclude each other");
+  const bool other = texts.log || !texts.edges.empty() || !texts.integers.empty();
+  if (!texts.width.empty() && (other || !texts.bins.empty() || texts.nice)) {
+    usage_error("--width and --bins, --edges, --integers, --log and --nice exclude each other");
+  }
+  if (texts.nice && other) usage_error("--nice and --edges, --integers and --log exclude each other");
   BinsRequest request;
+  request.nice = texts.nice;
+  if (!texts.width.empty()) {
+    request.width = real_number("--width", texts.width);
+    if (!(*request.width > 0 && std::isfinite(*request.width))) {
+      usage_error("--width takes a number above 0, got '{}'", texts.width);
+    }
+  }
   request.log = texts.log;
   if (!texts.bins.empty()) read_bins(texts.bins, request);
+  if (request.nice && request.rule) usage_error("--nice takes a number of --bins, got the rule '" + texts.bins + "'");
   if (!texts.integers.empty()) request.integers = whole_number("--integers", texts.integers, 1, most_bins);
   if (!texts.edges.empty()) {
     request.edges = edge_values(texts.edges);
@@ -94,10 +107,11 @@ std::vector<BinsRequest> parse_bins(const BinsTexts& texts, bool joint) {
   const std::vector<std::string> range = parts_of("--range", texts.range);
   const std::vector<std::string> edges = parts_of("--edges", texts.edges);
   const std::vector<std::string> integers = parts_of("--integers", texts.integers);
+  const std::vector<std::string> width = parts_of("--width", texts.width);
   std::vector<BinsRequest> requests;
   for (std::size_t i = 0; i < columns; ++i) {
     const auto part = [i](const std::vector<std::string>& parts) { return parts[parts.size() == 1 ? 0 : i]; };
-    BinsTexts column{part(bins), part(range), part(edges), part(integers), texts.log};
+    BinsTexts column{part(bins), part(range), part(edges), part(integers), part(width), texts.log, texts.nice};
     // --log is for all columns; those with bins of another kind keep them.
     if (columns > 1 && !(column.edges.empty() && column.integers.empty())) column.log = false;
     requests.push_back(parse_column(column));
@@ -141,11 +155,64 @@ Bins bins_of_range(const BinsRequest& request, Dtype dtype) {
                          [lo = lo, hi = hi](std::uint64_t bins) { return Bins::even(bins, lo, hi); });
 }
 
+constexpr std::uint64_t nice_bins = 30;
+
+// 1, 2 or 5 times a power of 10: the least such width with which so many bins cover the range.
+double nice_width(const BinsRequest& request, Dtype dtype, double lo, double hi) {
+  const double least = (hi / 2 - lo / 2) / static_cast<double>(request.bins.value_or(nice_bins)) * 2;
+  if (!(least > 0)) return 1;
+  const auto exponent = static_cast<int>(std::floor(std::log10(least)));
+  double width = 0;
+  for (const char* factor : {"1e", "2e", "5e", "10e"}) {
+    width = real_number("--nice", factor + std::to_string(exponent));
+    if (width >= least) break;
+  }
+  return is_float(dtype) ? width : std::max(width, 1.0);
+}
+
+// Bins whose edges are whole multiples of --width or of a nice one, from the one at or below `lo` on.
+Bins bins_of_width(const BinsRequest& request, Dtype dtype, const ValueRange& range, const std::string& name) {
+  const double width = request.width ? *request.width : nice_width(request, dtype, range.lo, range.hi);
+  // As a fraction of whole numbers where it is one, so that the third multiple of 0.1 is 0.3.
+  double scale = 1;
+  while (scale < 1e15 && std::round(width * scale) / scale != width) scale *= 10;
+  const bool whole = std::round(width * scale) / scale == width;
+  const double unit = whole ? std::round(width * scale) : width;
+  const auto edge = [&](double multiple) { return multiple * unit / (whole ? scale : 1); };
+  double first = std::floor(range.lo / width);
+  double last = std::ceil(range.hi / width);
+  if (!(std::max(std::fabs(first), std::fabs(last)) < 0x1p53 && last - first <= most_estimated_bins)) {
+    data_error("{}: bins of width {} from {} to {} are too many, or too narrow for f64; give --range LO:HI", name,
+               io::format_number(width), io::format_number(range.lo), io::format_number(range.hi));
+  }
+  while (edge(first) > range.lo) --first;
+  while (edge(last) < range.hi) ++last;
+  while (edge(first + 1) <= range.lo) ++first;
+  while (last > first && edge(last - 1) >= range.hi) --last;
+  // The last bin is closed: of whole numbers over their own range it would hold one more.
+  const bool one_more = !request.range && !is_float(dtype) && edge(last) == range.hi;
+  if (last == first || one_more) ++last;
+  std::vector<double> edges;
+  for (std::uint64_t i = 0; i <= static_cast<std::uint64_t>(last - first); ++i) {
+    edges.push_back(edge(first + static_cast<double>(i)));
+  }
+  const Bins even = Bins::even(edges.size() - 1, edges.front(), edges.back());
+  try {
+    if (bin_edges(even, dtype) == edges) return even;
+  } catch (const Error&) {  // of no width in the dtype
+  }
+  return Bins::edges(edges);
+}
+
 // The bins, where they do not depend on the data.
 std::optional<Bins> bins_without_data(const BinsRequest& request, const io::SourceInfo& info) {
   if (request.integers) return Bins::integers(*request.integers);
   if (!request.edges.empty()) return Bins::edges(request.edges);
   if (request.rule) return std::nullopt;
+  if (request.width || request.nice) {
+    if (!request.range) return std::nullopt;
+    return bins_of_width(request, info.dtype, {request.range->first, request.range->second, false}, info.name);
+  }
   if (request.range) return bins_of_range(request, info.dtype);
   if (request.bins || request.log) return std::nullopt;
   if (size_of(info.dtype) == 1) return Bins::for_data(info.dtype, std::nullopt);
@@ -209,6 +276,8 @@ void BinsFinder::end_pass() {
   }
   if (estimator_) {
     end_estimate();
+  } else if (request_.width || request_.nice) {
+    bins_ = bins_of_width(request_, dtype_, range_.value_or(ValueRange{0, 0, false}), name_);
   } else if (request_.log) {
     bins_ = logarithmic_bins(request_, dtype_, range_, name_);
   } else if (!request_.bins) {

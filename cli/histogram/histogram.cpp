@@ -48,6 +48,9 @@ struct HistogramCommandOptions : ArrayOptions {
   bool variances = false;
   bool joint = false;
   bool right_open = false;
+  bool percent = false;
+  bool equalize = false;
+  bool otsu = false;
   bool density = false;
   bool cumulative = false;
   bool log_counts = false;
@@ -99,6 +102,9 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
   which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
   which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
+  which.add_option("--width", bins.width, "W", "Bins of this width, whose edges are whole multiples of it");
+  which.add_flag("--nice", bins.nice,
+                 "Round edges, 1, 2 or 5 times a power of 10 apart: at most about 30 bins, or --bins");
   which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
   which.more().add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
   which.more().add_option("--outside", outside, "drop|clamp",
@@ -107,9 +113,9 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   const Subcommand shape = app.group("Shape");
   shape.more().add_option("--channels", channels, "N", "Interleaved channels, one histogram each");
   shape.more().add_option("--rows", rows, "N", "One histogram for each of N equal blocks of the input");
-  shape.add_flag("--joint", joint,
-                 "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
-                 "hold for all columns, or have a value for each: --bins '100;50'");
+  shape.more().add_flag("--joint", joint,
+                        "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
+                        "hold for all columns, or have a value for each: --bins '100;50'");
   shape.more().add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
   shape.more().add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
 
@@ -117,17 +123,19 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   by.add_option("--weights", weights, "FILE",
                 "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
                 "once. Read as the input is, but for the options below");
-  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image",
-                       "How to read them (auto: by content)");
+  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image", "How to read them (auto: by content)");
   by.add_option("--weights-dtype", weights_dtype, "DTYPE", "Element type of raw and text weights");
-  by.add_option("--weights-column", weights_column, "NAME|N",
-                       "Text: the weights' column, its name or number from 1");
+  by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
   by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
 
   const Subcommand result = app.group("Result");
   result.add_option("--format", format, "table|json|csv|npy", "The form of the result (table, or by the ending of -o)");
   result.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1");
   result.more().add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
+  result.add_flag("--percent", percent, "Also the share of all values, per cent");
+  result.more().add_flag("--equalize", equalize,
+                         "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
+  result.more().add_flag("--otsu", otsu, "Also the edge that best parts dark from bright");
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
   result.add_option("--plot", plot, "FILE", "Draw the result to FILE too, by its ending: .svg, .png or .pdf");
   which.more().add_option("--strategy", strategy, "STRATEGY",
@@ -165,6 +173,8 @@ HistogramJob HistogramCommandOptions::job() const {
   if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 32U);
   if (joint && job.rows) usage_error("--joint and --rows exclude each other");
   if (joint && cumulative) usage_error("--joint and --cumulative exclude each other");
+  if ((joint || job.weights) && (equalize || otsu)) usage_error("--equalize and --otsu need counts of one column");
+  if (job.weights && percent) usage_error("--weights and --percent exclude each other");
   if (!region.empty()) job.region = parse_region(region);
   if (!pitch.empty()) {
     if (!job.region) usage_error("--pitch needs --region, which says how many pixels a row has");
@@ -204,7 +214,8 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   job.from.dtype.reset();
   job.from.offset = 0;
   job.from.count.reset();
-  if (!weights_dtype.empty()) job.from.dtype = dtype_from_name(weights_dtype);
+  if (!weights_dtype.empty())
+    job.from.dtype = named("--weights-dtype", words_of("DTYPE"), weights_dtype, dtype_from_name);
   job.from.column = weights_column;
   job.from.header = input.header || is_column_name(weights_column);
   // An entry left out would part the weights from their values.
@@ -364,8 +375,13 @@ Exit run_command(HistogramCommandOptions& asked) {
 
   std::optional<io::OutputFile> file;
   if (!to_stdout && ranks().first()) file.emplace(common.output);
-  WriteOptions options{
-      .several = several, .density = asked.density, .cumulative = asked.cumulative, .log_counts = asked.log_counts};
+  WriteOptions options{.several = several,
+                       .density = asked.density,
+                       .cumulative = asked.cumulative,
+                       .percent = asked.percent,
+                       .equalize = asked.equalize,
+                       .otsu = asked.otsu,
+                       .log_counts = asked.log_counts};
   if (several && ranks().several()) return run_dealt(asked, work, form, options, file, progress);
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);

@@ -57,7 +57,12 @@ std::string total_text(const WeightedHistogram& h, std::uint64_t row, std::uint6
   return fmt::to_string((extra ? h.unsigned_extra_totals(row) : h.unsigned_totals(row))[slot]);
 }
 
-std::vector<Beside> beside_bins(const HistogramResult& result, unsigned channel) {
+// One row and channel of counts.
+Histogram histogram_of(const HistogramResult& result, std::uint64_t row, unsigned channel) {
+  return result.rows ? result.rows->histogram(row, channel) : result.channels[channel];
+}
+
+std::vector<Beside> beside_bins(const HistogramResult& result, unsigned channel, bool otsu = false) {
   const bool outside = result.joint || (result.weighted && result.weighted->dimensions() > 1);
   std::vector<std::string_view> names{"below", "above", "nan"};
   if (outside) names = {"outside", "nan"};
@@ -72,6 +77,9 @@ std::vector<Beside> beside_bins(const HistogramResult& result, unsigned channel)
                                                          : name == "nan" ? &HistogramResult::Block::nan
                                                                          : &HistogramResult::Block::below;
     list.push_back({name, [&, channel, count](auto row) { return fmt::to_string(result.block(row, channel).*count); }});
+  }
+  if (otsu) {
+    list.push_back({"otsu", [&, channel](auto row) { return otsu_text(histogram_of(result, row, channel)); }});
   }
   return list;
 }
@@ -98,6 +106,20 @@ std::vector<Quantity> quantities(const HistogramResult& result, const WriteOptio
                       sum = (bin == 0 ? 0 : sum) + count(row, bin);
                       return fmt::to_string(sum);
                     }});
+  }
+  if (options.percent) {
+    list.push_back({"percent", "percent", [&result, channel, n = 0.0](auto row, auto bin) mutable {
+                      const HistogramResult::Block block = result.block(row, channel);
+                      if (bin == 0) n = static_cast<double>(block.n());
+                      return io::format_number(100 * static_cast<double>(block.counts[bin]) / n);
+                    }});
+  }
+  if (options.equalize) {
+    list.push_back(
+        {"level", "levels", [&result, channel, map = std::vector<std::uint16_t>()](auto row, auto bin) mutable {
+           if (bin == 0) map = levels_of(histogram_of(result, row, channel));
+           return fmt::to_string(map[bin]);
+         }});
   }
   return list;
 }
@@ -223,7 +245,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
     else entry(0);
   };
   const auto write_beside = [&](unsigned channel) {
-    for (const Beside& each : beside_bins(result, channel)) {
+    for (const Beside& each : beside_bins(result, channel, options.otsu)) {
       of_rows(each.name, [&](std::uint64_t row) { to.add(json_of_text(each.text(row))); });
       to.add(",");
     }

@@ -94,8 +94,8 @@ class ChannelCounter final : public CountCounter {
     if (!request.summaries) return;
     for (unsigned c = 0; c < request.options.channels; ++c) summaries_.emplace_back(dtype());
     const Histogram first = std::move(accumulator_.result().front());
-    const bool half_open = request.options.right_open || request.bins.front().kind() == Bins::Kind::integers;
-    one_value_ = one_value_per_bin(first, request.bins.front().kind(), half_open, request.bounds);
+    half_open_ = request.options.right_open || request.bins.front().kind() == Bins::Kind::integers;
+    one_value_ = one_value_per_bin(first, request.bins.front().kind(), half_open_, request.bounds);
     from_counts_ =
         one_value_ && first.edge(0) <= request.bounds.least && first.edge(first.size()) > request.bounds.greatest;
   }
@@ -110,6 +110,7 @@ class ChannelCounter final : public CountCounter {
   void share(HistogramResult& result) override {
     for (Histogram& channel : result.channels) channel = channel.with_integers(sum_of_ranks(channel.integers()));
     result.one_value = one_value_;
+    result.half_open = half_open_;
     for (unsigned c = 0; c < summaries_.size(); ++c) {
       if (from_counts_) summaries_[c].finish(result.channels[c]);
       else summaries_[c].finish();
@@ -121,6 +122,7 @@ class ChannelCounter final : public CountCounter {
  private:
   HistogramAccumulator accumulator_;
   bool one_value_ = false;
+  bool half_open_ = false;
   bool from_counts_ = false;  // whether range and mean follow from the counts: every value has its own bin
   std::vector<Summary> summaries_;
 };

@@ -77,6 +77,7 @@ struct HistogramResult {
   std::vector<std::string> names;         // of channels or columns; empty when there is one without a name
   std::vector<Summary> summaries;         // of channels, for the table only
   bool one_value = false;                 // every bin holds one integer value
+  bool half_open = false;                 // the last bin does not hold its upper edge
   Dtype edge_dtype = Dtype::f64;          // how edges are printed
   std::vector<Dtype> column_edge_dtypes;  // the same for the columns of a joint histogram
   std::string device;
@@ -117,10 +118,17 @@ struct WriteOptions {
   bool first = true;
   bool density = false;
   bool cumulative = false;
+  bool percent = false;
+  bool equalize = false;
+  bool otsu = false;
   bool log_counts = false;          // bars by the logarithm of the counts
   unsigned width = output_width();  // columns of a chart
-  bool utf8 = utf8_locale();
+  bool utf8 = block_characters();
 };
+
+// The threshold, null where fewer than two bins have counts, and the levels, all 0 where nothing was counted.
+std::string otsu_text(const Histogram& histogram);
+std::vector<std::uint16_t> levels_of(const Histogram& histogram);
 
 // For people: charts, and lines where there are weights.
 void write_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
@@ -143,6 +151,8 @@ struct BinsRequest {
   std::optional<std::uint64_t> integers;
   std::vector<double> edges;
   bool log = false;  // the bins have equal ratios
+  std::optional<double> width;
+  bool nice = false;  // a round width is found
 };
 
 // The options' values as they were given.
@@ -151,7 +161,9 @@ struct BinsTexts {
   std::string range;
   std::string edges;
   std::string integers;
+  std::string width;
   bool log = false;
+  bool nice = false;
 };
 
 // One request, or, with `joint`, as many as the values separated by ';' are. Throws invalid_argument for what no data

@@ -69,6 +69,16 @@ Strategy HistogramResult::strategy() const {
   return joint ? joint->strategy() : rows ? rows->strategy() : channels.front().strategy();
 }
 
+std::string otsu_text(const Histogram& histogram) {
+  const auto filled = std::ranges::count_if(histogram.counts(), [](std::uint64_t count) { return count != 0; });
+  return filled < 2 ? "null" : io::format_number(otsu_threshold(histogram));
+}
+
+std::vector<std::uint16_t> levels_of(const Histogram& histogram) {
+  const bool any = std::ranges::any_of(histogram.counts(), [](std::uint64_t count) { return count != 0; });
+  return any ? equalization_map(histogram) : std::vector<std::uint16_t>(histogram.size());
+}
+
 Bounds dtype_bounds(Dtype dtype) {
   return dispatch(dtype, []<class T>(TypeTag<T>) -> Bounds {
     if constexpr (std::is_integral_v<T>) {

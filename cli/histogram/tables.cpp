@@ -24,6 +24,7 @@ struct Bar {
 };
 
 constexpr int chart_digits = 6;  // enough to read a chart; the other formats have them all
+constexpr int percent_digits = 4;
 constexpr std::uint64_t narrowest_bar = 10;
 
 // A bar of `part` of `width` columns, in eighths of a column where the locale has such characters.
@@ -134,7 +135,10 @@ std::string label(const HistogramResult& result, const Histogram& histogram, std
   const char* dash = utf8 ? " … " : " .. ";
   const double lo = histogram.edge(first);
   const auto edge = [&](double value) { return edge_label(value, histogram.dtype(), result.edge_dtype); };
-  if (!result.one_value) return edge(lo) + dash + edge(histogram.edge(end));
+  if (!result.one_value) {
+    const bool closed = end == histogram.size() && !result.half_open;
+    return fmt::format("[{}, {}{}", edge(lo), edge(histogram.edge(end)), closed ? ']' : ')');
+  }
   if (end - first == 1) return io::format_number(lo);
   return io::format_number(lo) + dash + io::format_number(histogram.edge(end - 1));
 }
@@ -144,6 +148,8 @@ std::vector<Bar> group(const HistogramResult& result, const Histogram& histogram
   const auto counts = histogram.counts();
   const auto counted = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}));
   std::uint64_t cumulative = 0;
+  std::vector<std::uint16_t> levels;
+  if (options.equalize) levels = levels_of(histogram);
   std::vector<Bar> bars;
   for (std::uint64_t first = 0; first < histogram.size(); first += bins_a_row) {
     const std::uint64_t end = std::min(first + bins_a_row, histogram.size());
@@ -155,6 +161,11 @@ std::vector<Bar> group(const HistogramResult& result, const Histogram& histogram
       bar.more.push_back(table_number(static_cast<double>(bar.count) / counted / width, chart_digits));
     }
     if (options.cumulative) bar.more.push_back(fmt::to_string(cumulative));
+    if (options.percent) {
+      const double percent = 100 * static_cast<double>(bar.count) / static_cast<double>(histogram.n());
+      bar.more.push_back(table_number(percent, percent_digits));
+    }
+    if (options.equalize) bar.more.push_back(fmt::to_string(levels[end - 1]));
     bars.push_back(std::move(bar));
   }
   return bars;
@@ -338,12 +349,14 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
   std::vector<std::string> titles;
   if (options.density) titles.emplace_back("density");
   if (options.cumulative) titles.emplace_back("cumulative");
+  if (options.percent) titles.emplace_back("percent");
+  if (options.equalize) titles.emplace_back("level");
   for (std::size_t c = 0; c < result.channels.size(); ++c) {
     const Histogram& histogram = result.channels[c];
     const std::string name = result.names.empty() ? "" : result.names[c] + ": ";
-    sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}\n", name, histogram.n(),
+    sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}{}\n", name, histogram.n(),
                      result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
-                     histogram.nan()));
+                     histogram.nan(), options.otsu ? ", otsu " + otsu_text(histogram) : ""));
     write_bars(group(result, histogram, bins_a_row, options), titles, options, sink);
   }
 }

@@ -214,6 +214,45 @@ class HalfPrecision(CommandTest):
         self.assertEqual(self.json("iota:u8:3", "--edges", "@" + edges)["counts"], [1, 2])
 
 
+class RoundEdges(CommandTest):
+    def edges(self, *arguments, **more):
+        return self.json(*arguments, **more)["edges"]
+
+    def test_width(self):
+        path = self.write("w.txt", "0.12 0.25 0.3 0.71 nan inf")
+        self.assertEqual(self.edges(path, "--width", "0.1"), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+        self.assertEqual(self.json(path, "--width", "0.1", "--verify")["counts"], [1, 1, 1, 0, 0, 0, 1])
+        self.assertEqual(self.edges(path, "--width", "0.5", "--range", "-1:0.7"), [-1, -0.5, 0, 0.5, 1])
+        self.assertEqual(self.edges("iota:u8:11", "--width", "5"), [0, 5, 10, 15])  # 10 to 14, not 5 to 10
+        self.assertEqual(self.edges("iota:u8:11", "--width", "5", "--range", "0:10"), [0, 5, 10])
+        self.assertEqual(self.edges("iota:f32:11", "--width", "5"), [0, 5, 10])
+        self.assertEqual(self.edges("zeros:f32:3", "--width", "3"), [0, 3])
+        self.assertEqual(self.edges("zeros:f32:0", "--width", "3"), [0, 3])
+        self.assertEqual(self.json("-", "--width", "0.7", stdin=b"-0.7 0.7 2.1")["counts"], [1, 0, 1, 1])
+        self.assertEqual(self.json(path, path, "--joint", "--width", "0.5;1")["edges"], [[0, 0.5, 1], [0, 1]])
+        for width in ("0", "-1", "nan", "inf", "x", ""):
+            self.fails(2, "histogram", path, "--width", width, says="--width")
+        for more in (["--bins", "3"], ["--edges", "1,2"], ["--integers", "3"], ["--log"], ["--nice"]):
+            self.fails(2, "histogram", path, "--width", "1", *more, says="exclude each other")
+        for width in ("1e-300", "5e-324", "1e-12"):
+            self.fails(1, "histogram", path, "--width", width, says="too many")
+        self.assertEqual(self.edges("iota:i64:5", "--width", "9e18"), [0, 9e18])
+        self.fails(1, "histogram", "-", "--width", "1e-3", says="too narrow", stdin=b"1e300 1e300")
+
+    def test_nice(self):
+        self.assertEqual(self.edges("iota:u8:101", "--nice"), list(range(0, 106, 5)))
+        self.assertEqual(self.edges("iota:f64:101", "--nice", "--bins", "5"), [0, 20, 40, 60, 80, 100])
+        self.assertEqual(self.edges("iota:u8:4", "--nice"), [0, 1, 2, 3, 4])
+        self.assertEqual(self.edges("zeros:f32:4", "--nice"), [0, 1])
+        self.assertEqual(self.edges("-", "--nice", "--bins", "3", stdin=b"0.013 0.061"), [0, 0.02, 0.04, 0.06, 0.08])
+        for data in ("random:f64:1000:lo=-1e300:hi=1e300", "random:i64:1000", "random:u64:1000", "random:f32:1000:lo=1e-30:hi=2e-30"):
+            found = self.json(data, "--nice", "--verify")
+            self.assertEqual((found["n"], found["below"] + found["above"], sum(found["counts"])), (1000, 0, 1000), data)
+            self.assertLessEqual(len(found["counts"]), 32)
+        for more in (["--bins", "fd"], ["--log"], ["--edges", "1,2"]):
+            self.fails(2, "histogram", "iota:u8:4", "--nice", *more, says="--nice")
+
+
 class Quantities(CommandTest):
     def test_density_and_cumulative(self):
         options = [self.write("a.txt", "0 1 1 5 7 50"), "--edges", "0,1,2,10", "--density", "--cumulative"]
@@ -231,11 +270,39 @@ class Quantities(CommandTest):
         self.fails(2, "histogram", *options, "--format", "npy", says="not both")
         text = self.ok("histogram", *options, env={"LC_ALL": "C"}).decode()
         self.assertRegex(text, r"count +density +cumulative\n")
-        self.assertRegex(text, r"1 \.\. 2 +2 +0\.4 +3 +#")
+        self.assertRegex(text, r"\[1, 2\) +2 +0\.4 +3 +#")
+        self.assertIn("[2, 10] ", text)  # the last bin holds its upper edge
+        self.assertIn("[2, 10) ", self.ok("histogram", *options, "--right-open", env={"LC_ALL": "C"}).decode())
         found = self.json("iota:u8:4", "--channels", "2", "--edges", "0,4", "--cumulative")
         self.assertEqual([channel["cumulative"] for channel in found["channels"]], [[2], [2]])
         found = self.json("zeros:u8:0", "--edges", "0,1,1", "--density")
         self.assertEqual(found["density"], ["NaN", "NaN"])
+
+    def test_percent(self):
+        path = self.write("p.txt", "1 1 1 5 50 nan")
+        found = self.json(path, "--edges", "0,2,10", "--percent")
+        self.assertEqual(found["percent"], [50, 100 / 6])
+        self.assertEqual(self.ok("histogram", path, "--edges", "0,2", "--percent", "--format", "csv"), b"lo,hi,count,percent\n0,2,3,50\n")
+        self.assertRegex(self.ok("histogram", path, "--edges", "0,2,10", "--percent", env={"LC_ALL": "C"}).decode(),
+                         r"percent\n *\[0, 2\) +3 +50 +#+\n *\[2, 10\] +1 +16\.67 +#+\n")
+        self.assertEqual(self.json("zeros:u8:0", "--edges", "0,1", "--percent")["percent"], ["NaN"])
+        self.fails(2, "histogram", path, "--weights", path, "--percent", says="exclude each other")
+
+    def test_equalize_and_otsu(self):
+        path = self.write("e.txt", "0 0 0 10 10 200 200 200 200 201")
+        found = self.json(path, "--dtype", "u8", "--equalize", "--otsu")
+        self.assertEqual(found["otsu"], 11)
+        sums, least, n = 0, 3, 10
+        for value, count, level in zip(range(256), found["counts"], found["levels"]):
+            sums += count
+            self.assertEqual(level, max(0, (2 * (sums - least) * 255 + n - least) // (2 * (n - least))), value)
+        rows = self.json("iota:u8:8", "--rows", "2", "--otsu", "--equalize", "--integers", "8")
+        self.assertEqual((rows["otsu"], len(rows["levels"])), ([2, 6], 2))
+        for data in ("zeros:u8:3", "zeros:u8:0"):
+            found = self.json(data, "--otsu", "--equalize")
+            self.assertEqual((found["otsu"], set(found["levels"])), (None, {0}))
+            self.ok("histogram", data, "--otsu", "--equalize")
+        self.fails(2, "histogram", path, path, "--joint", "--otsu", says="counts of one column")
 
     def test_log_counts(self):
         data = self.write("a", bytes([0] * 999 + [1] * 9))

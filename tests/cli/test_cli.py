@@ -250,7 +250,7 @@ class Outputs(CommandTest):
 
     def test_table_counts_every_value(self):
         text = self.ok("histogram", "random:f64:12345", env={"LC_ALL": "C"}).decode()
-        rows = re.findall(r"^ *\S+ \.\. \S+ +(\d+)", text, re.M)
+        rows = re.findall(r"^ *\[\S+, \S+[)\]] +(\d+)", text, re.M)
         self.assertEqual(sum(map(int, rows)), 12345)
 
     def test_exact_range_and_mean(self):

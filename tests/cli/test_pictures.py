@@ -97,7 +97,7 @@ class Pictures(CommandTest):
     def test_alpha_is_left_out_unless_asked_for(self):
         path = self.write("a.png", RGBA)
         for command, more, without, with_alpha in [
-                ("reduce", ["--op", "sum,argmax"], b"210\n5\n", b"465\n3\n"),
+                ("reduce", ["--op", "sum,argmax"], b"sum     210\nargmax  5\n", b"sum     465\nargmax  3\n"),
                 ("quantile", ["-q", "0.5,1"], None, None),
                 ("unique", ["--json"], None, None),
                 ("topk", ["-k", "1", "--index"], b"index\n    5\n", b"index\n    3\n")]:
@@ -123,7 +123,7 @@ class Pictures(CommandTest):
         self.assertEqual(json.loads(self.ok("reduce", keyed, "--json"))["n"], 3)
         self.assertEqual(self.ok("reduce", keyed, "--op", "sum"), b"6\n")
         deep = self.write("d.png", png(2, 1, 16, 0, b"\0\1\0\0\5", (b"tRNS", b"\1\0")))
-        self.assertEqual(self.ok("reduce", deep, "--op", "sum,max"), b"261\n256\n")
+        self.assertEqual(self.ok("reduce", deep, "--op", "sum,max"), b"sum  261\nmax  256\n")
         gray = self.write("la.pam", b"P7\nWIDTH 1\nHEIGHT 1\nDEPTH 2\nMAXVAL 255\nTUPLTYPE GRAYSCALE_ALPHA\nENDHDR\n\7\xff")
         self.assertEqual(self.ok("reduce", gray, "--op", "sum"), b"7\n")
         self.assertEqual(self.says("reduce", self.write("g.png", png(1, 1, 8, 0, b"\0\1"))), [])
@@ -167,7 +167,7 @@ class Arrays(CommandTest):
     def test_booleans(self):
         stored = bytes([0, 1, 2, 255, 0, 3])
         path = self.write("b.npy", npy("|b1", (6,), stored))
-        self.assertEqual(self.ok("reduce", path, "--op", "sum,max,count-nonzero"), b"4\n1\n4\n")
+        self.assertEqual(self.ok("reduce", path, "--op", "sum,max,count-nonzero"), b"sum            4\nmax            1\ncount-nonzero  4\n")
         self.assertEqual(json.loads(self.ok("unique", path, "--json"))["counts"], [2, 4])
         self.assertEqual(self.ok("convert", path, "--to", "u8", "-o", "-"), bytes([0, 1, 1, 1, 0, 1]))
         self.assertEqual(self.ok("reduce", "-", "--op", "sum", stdin=npy("|b1", (6,), stored)), b"4\n")
