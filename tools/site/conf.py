@@ -9,6 +9,7 @@ _root = pathlib.Path(os.environ["MASU_ROOT"])
 project = "masu"
 version = release = re.search(r"project\(masu VERSION ([\d.]+)", (_root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 language = "en"
+highlight_language = "none"  # of code blocks that name none
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"

@@ -147,7 +147,7 @@ def stage(root, write):
             pages.append(page)
             group = TITLES.get(home, LAST) if prefix == "masu" else "Dask arrays (`masu.dask`)"
             groups.setdefault(group, []).append(f"| [{title}]({page}.rst) | {first_sentence(about)} |\n")
-            write(f"python/masu/{page}.rst", f"{title}\n{'=' * len(title)}\n\n.. py:currentmodule:: {prefix}\n\n{text}")
+            write(f"python/masu/{page}.rst", f"{title}\n{'=' * len(title)}\n\n.. py:currentmodule:: {prefix}\n\n.. highlight:: python\n\n{text}")
     last = ["Devices and arrays", "Dask arrays (`masu.dask`)"]
     order = [group for group in dict.fromkeys(TITLES.values()) if group in groups] + [group for group in last if group in groups]
     table = "".join(f"\n## {group}\n\n| name | |\n| --- | --- |\n{''.join(groups[group])}" for group in order)
