@@ -13,7 +13,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.wait import WebDriverWait
 
-LOOKED_AT = ["index", "docs/sorting", "docs/performance", "docs/choosing", "python/masu/index", "python/masu/topk", "python/masu/Histogram",
+LOOKED_AT = ["index", "docs/sorting", "docs/performance", "docs/choosing", "python/masu/index", "python/masu/topk", "python/masu/Histogram-class",
              "include/masu/index", "include/masu/topk.h", "docs/textbook", "search"]
 PHONE = (390, 844)
 
