@@ -28,6 +28,7 @@ cpp_maximum_signature_line_length = 100
 html_theme = "furo"
 html_title = f"masu {version}"
 html_static_path = ["static"]
+templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_favicon = "static/icon.svg"
 html_copy_source = html_show_sourcelink = False
