@@ -47,6 +47,8 @@ def links(site):
                 problems.append(f"{name}: {target} leads nowhere")
             elif place and to in pages and unquote(place) not in pages[to].places:
                 problems.append(f"{name}: {target} is no place of that page")
+    names = [str(path.relative_to(site)).lower() for path in pages]
+    problems += [f"{name}: two pages have this name where names have no case" for name in sorted({one for one in names if names.count(one) > 1})]
     for path in site.rglob("*.css"):
         for target in re.findall(r"url\(\s*[\"']?([^\"')]+)|@import\s+[\"']([^\"']+)", path.read_text(encoding="utf-8")):
             if re.match(r"(https?:)?//", "".join(target)):

@@ -9,6 +9,7 @@ _root = pathlib.Path(os.environ["MASU_ROOT"])
 project = "masu"
 version = release = re.search(r"project\(masu VERSION ([\d.]+)", (_root / "CMakeLists.txt").read_text(encoding="utf-8"))[1]
 language = "en"
+highlight_language = "none"  # of code blocks that name none
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 root_doc = "index"
@@ -27,6 +28,7 @@ cpp_maximum_signature_line_length = 100
 html_theme = "furo"
 html_title = f"masu {version}"
 html_static_path = ["static"]
+templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_favicon = "static/icon.svg"
 html_copy_source = html_show_sourcelink = False

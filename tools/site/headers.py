@@ -163,10 +163,10 @@ def member(node, prefix):
     body = description(node)
     qualified = f"{prefix}::{name}" if prefix else name
     if kind == "enum":
-        if not name or name.startswith("@"):
-            qualified = f"{prefix}::@{line(node)}" if prefix else f"@{line(node)}"
-        body += "".join(f".. cpp:enumerator:: {plain(one, 'name')}{number(one)}\n\n{indented(description(one))}\n" for one in node.findall("enumvalue"))
-        return directive("enum-class" if node.get("strong") == "yes" else "enum", qualified, body)
+        numbers = "".join(f".. cpp:enumerator:: {plain(one, 'name')}{number(one)}\n\n{indented(description(one))}\n" for one in node.findall("enumvalue"))
+        if not name or name.startswith("@"):  # C has these for the numbers of a type
+            return numbers
+        return directive("enum-class" if node.get("strong") == "yes" else "enum", qualified, body + numbers)
     if kind == "typedef":
         return directive("type", f"{template(node)}{qualified} = {plain(node, 'type')}", body)
     if kind == "variable":

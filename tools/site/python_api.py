@@ -12,10 +12,12 @@ import extension
 
 TITLES = {"_histogram": "Histograms", "_joint": "Histograms", "_bincount": "Histograms", "_histogram_class": "Histograms as objects",
           "_joint_class": "Histograms as objects", "_bin_axis": "Histograms as objects",
-          "_histogram_states": "Histograms as objects", "_order": "Orders", "_quantile": "Quantiles", "_sums": "Sums and moments",
-          "_moments": "Sums and moments", "_sum_accumulator": "States of other results", "_states": "States of other results",
-          "_groups": "Groups", "_program": "Kernels of your own"}
-LAST = "Devices and arrays"  # and what TITLES does not name
+          "_histogram_states": "Histograms as objects", "_order": "Orders", "lexsort": "Orders", "_quantile": "Quantiles",
+          "_sums": "Sums and moments", "_moments": "Sums and moments", "average": "Sums and moments", "_extremes": "Extremes and counts",
+          "_groups": "Groups", "_sum_accumulator": "States of other results", "_states": "States of other results",
+          "_device_array": "Devices and arrays", "_masu": "Devices and arrays", "_arrays": "Devices and arrays",
+          "_program": "Kernels of your own"}  # by module, or by name
+OTHERS, DASK = "Other names", "Dask arrays (`masu.dask`)"
 
 
 def strings(module):
@@ -143,13 +145,14 @@ def stage(root, write):
             if not about:
                 raise SystemExit(f"python/masu: {prefix}.{name} has no docstring")
             title = f"{prefix}.{name}"
-            page = title.removeprefix("masu.")
+            # Where a file's name has no case, a class and a function would have one page.
+            twin = [other for other in public if other.lower() == name.lower()] != [name] and name != name.lower()
+            page = title.removeprefix("masu.") + ("-class" if twin else "")
             pages.append(page)
-            group = TITLES.get(home, LAST) if prefix == "masu" else "Dask arrays (`masu.dask`)"
+            group = TITLES.get(name, TITLES.get(home, OTHERS)) if prefix == "masu" else DASK
             groups.setdefault(group, []).append(f"| [{title}]({page}.rst) | {first_sentence(about)} |\n")
-            write(f"python/masu/{page}.rst", f"{title}\n{'=' * len(title)}\n\n.. py:currentmodule:: {prefix}\n\n{text}")
-    last = ["Devices and arrays", "Dask arrays (`masu.dask`)"]
-    order = [group for group in dict.fromkeys(TITLES.values()) if group in groups] + [group for group in last if group in groups]
+            write(f"python/masu/{page}.rst", f"{title}\n{'=' * len(title)}\n\n.. py:currentmodule:: {prefix}\n\n.. highlight:: python\n\n{text}")
+    order = [group for group in (*dict.fromkeys(TITLES.values()), OTHERS, DASK) if group in groups]
     table = "".join(f"\n## {group}\n\n| name | |\n| --- | --- |\n{''.join(groups[group])}" for group in order)
     write("python/masu/index.md", "# Python reference\n\nEvery public name of the package, with its docstring.\n" + table
           + "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages, key=lambda page: (page.startswith("dask."), page.lower()))) + "\n```\n")
