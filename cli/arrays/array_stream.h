@@ -160,6 +160,8 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 
 // The report of a text that was read in parts.
 io::TextReport join_reports(std::span<const io::TextReport> parts);
+// That of several inputs, by their names, which are read one after the other (joined_source.cpp).
+io::TextReport join_inputs(std::span<const std::pair<std::string, io::TextReport>> inputs);
 // That of all ranks. Collective.
 io::TextReport report_of_ranks(const io::TextReport& mine);
 // Entries and lines that were left out, of all kinds.
