@@ -78,6 +78,13 @@ void add_rows_option(const Subcommand& app, ArrayOptions& options) {
   app.more().add_option("--rows", options.rows, "N", "Those of each of N equal blocks of the input");
 }
 
+void add_group_options(const Subcommand& app, ArrayOptions& options) {
+  app.add_option("--group", options.group, "NAME|N,...",
+                 "Text input: the results of each distinct entry of that column, or of several together");
+  app.more().add_option("--group-order", options.group_order, "first|sorted",
+                        "Groups as they first appear, or sorted: by number where all are numbers");
+}
+
 void add_alpha_option(const Subcommand& app, InputOptions& options) {
   options.alpha = false;
   app.group("Input").more().add_flag("--alpha", options.alpha,

@@ -51,6 +51,8 @@ struct ArrayOptions {
   CommonOptions common;
   InputOptions input;
   std::string rows;
+  std::string group;  // columns whose entries make groups
+  std::string group_order = "first";
 };
 
 // --device and --threads, for commands that compute.
@@ -62,6 +64,9 @@ void add_input_options(const Subcommand& app, InputOptions& options);
 
 // --rows, for commands that find something of each row.
 void add_rows_option(const Subcommand& app, ArrayOptions& options);
+
+// --group and --group-order, for commands that find something of each group of a text's rows.
+void add_group_options(const Subcommand& app, ArrayOptions& options);
 
 // --alpha, for commands that take all numbers of an image alike: without it they leave alpha out.
 void add_alpha_option(const Subcommand& app, InputOptions& options);

@@ -71,6 +71,8 @@ class TextSink {
 
 // A text as a JSON string, quotes included; bytes that are not UTF-8 are replaced.
 std::string json_string(std::string_view text);
+// A text as a field of CSV, in quotes where RFC 4180 wants them.
+std::string csv_field(std::string_view text);
 // A number in the shortest form of its dtype; "NaN", "Infinity", "-Infinity" as strings.
 std::string json_number(double value, Dtype dtype = Dtype::f64);
 
@@ -108,6 +110,8 @@ std::string json_element(const ArrayView& array, std::uint64_t index);
 bool is_terminal(int descriptor);
 // Columns of the terminal that standard output is, else $COLUMNS, else 80.
 unsigned output_width();
+// Columns that a text takes there: every character is one wide.
+std::size_t columns_of_text(std::string_view text);
 // True when the user's locale can show characters beyond ASCII.
 bool utf8_locale();
 // Whether charts may have block characters: a console (TERM=linux) and TERM=dumb lack them.

@@ -215,7 +215,7 @@ class RowCursor {
 };
 
 void write_json_column(const ColumnsResult& result, std::size_t column, io::OutputFile& to) {
-  const bool nested = !result.rows.empty() && !result.heads[column].same;
+  const bool nested = !result.rows.empty() && !result.flat && !result.heads[column].same;
   RowCursor cursor(result.rows);
   const auto end_rows = [&] {
     for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
@@ -225,8 +225,8 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
   if (nested) end_rows();
   result.pieces([&](std::span<const ArrayView> piece) {
     for (std::uint64_t i = 0; i < piece[column].count; ++i) {
-      if (!nested && cursor.row() > 0) return;
-      if (!cursor.at_begin()) to.write(",");
+      if (result.heads[column].same && cursor.row() > 0) return;
+      if (!cursor.at_begin() || (result.flat && cursor.row() > 0)) to.write(",");
       to.write(json_element(piece[column], i));
       cursor.advance();
       if (nested) end_rows();
@@ -236,22 +236,39 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
   to.write(result.one ? "," : "],");
 }
 
+// "groups":{"city":["Rome",…]}
+void write_json_labels(const ColumnsResult& result, io::OutputFile& to) {
+  if (result.labels.empty()) return;
+  std::string_view open = "\"groups\":{";
+  for (const ColumnsResult::Label& label : result.labels) {
+    to.write(fmt::format("{}{}:[", open, json_string(label.name)));
+    for (std::uint64_t row = 0; row < result.rows.size(); ++row) {
+      to.write((row == 0 ? "" : ",") + json_string(label.text(row)));
+    }
+    to.write("]");
+    open = ",";
+  }
+  to.write("},");
+}
+
 void json_columns(const ColumnsResult& result, io::OutputFile& to) {
   to.write("{");
+  write_json_labels(result, to);
   for (std::size_t column = 0; column < result.heads.size(); ++column) write_json_column(result, column, to);
   to.write(result.json_rest + "}\n");
 }
 
-// Calls `take` with the texts of each entry, made by `text`, the row's number first where there are rows.
-template <class Text, class Take>
-void each_entry(const ColumnsResult& result, const Text& text, const Take& take) {
+// Calls `take` with the texts of each entry, made by `text`; what the row is called comes first, made by `label`.
+template <class Text, class LabelText, class Take>
+void each_entry(const ColumnsResult& result, const Text& text, const LabelText& label_text, const Take& take) {
   RowCursor cursor(result.rows);
   std::vector<std::string> texts;
   result.pieces([&](std::span<const ArrayView> piece) {
     for (std::uint64_t i = 0; i < piece.front().count; ++i) {
       texts.clear();
       while (cursor.ended()) cursor.next_row();
-      if (!result.rows.empty()) texts.push_back(std::to_string(cursor.row()));
+      if (!result.rows.empty() && result.labels.empty()) texts.push_back(std::to_string(cursor.row()));
+      for (const ColumnsResult::Label& label : result.labels) texts.push_back(label_text(label.text(cursor.row())));
       for (const ArrayView& column : piece) texts.push_back(text(column, i));
       take(texts);
       cursor.advance();
@@ -259,9 +276,11 @@ void each_entry(const ColumnsResult& result, const Text& text, const Take& take)
   });
 }
 
-std::vector<std::string> names_of(const ColumnsResult& result) {
+template <class LabelText>
+std::vector<std::string> names_of(const ColumnsResult& result, const LabelText& label_text) {
   std::vector<std::string> names;
-  if (!result.rows.empty()) names.emplace_back("row");
+  if (!result.rows.empty() && result.labels.empty()) names.emplace_back("row");
+  for (const ColumnsResult::Label& label : result.labels) names.push_back(label_text(label.name));
   for (const ColumnsResult::Head& head : result.heads) names.push_back(head.name);
   return names;
 }
@@ -270,42 +289,46 @@ void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
   const auto line = [&](const std::vector<std::string>& texts) {
     to.write(fmt::format("{}\n", fmt::join(texts, ",")));
   };
-  line(names_of(result));
-  each_entry(result, element_text, line);
+  line(names_of(result, csv_field));
+  each_entry(result, element_text, csv_field, line);
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to) {
+  const auto shown = [](std::string_view text) { return visible(text); };
   if (result.bare) {
-    return each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
       to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
     });
   }
   if (result.one) {
     std::size_t width = 0;
     for (const ColumnsResult::Head& head : result.heads) width = std::max(width, head.name.size());
-    return each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
       for (std::size_t i = 0; i < texts.size(); ++i) {
         to.write(fmt::format("{:<{}}  {}\n", result.heads[i].name, width, texts[i]));
       }
     });
   }
-  std::vector<std::vector<std::string>> waiting{names_of(result)};
+  std::vector<std::vector<std::string>> waiting{names_of(result, shown)};
   std::vector<std::size_t> widths(waiting.front().size());
   const auto line = [&](const std::vector<std::string>& texts) {
     for (std::size_t column = 0; column < texts.size(); ++column) {
-      to.write(fmt::format("{}{:>{}}", column == 0 ? "" : "  ", texts[column], widths[column]));
+      const std::string blanks(widths[column] - std::min(widths[column], columns_of_text(texts[column])), ' ');
+      const bool label = column < result.labels.size();
+      to.write(fmt::format("{}{}{}", column == 0 ? "" : "  ", label ? texts[column] : blanks,
+                           label ? blanks : texts[column]));
     }
     to.write("\n");
   };
   // The widths are those of the first entries.
   const auto settle = [&] {
     for (const auto& texts : waiting) {
-      for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], texts[i].size());
+      for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], columns_of_text(texts[i]));
     }
     for (const auto& texts : waiting) line(texts);
     waiting.clear();
   };
-  each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+  each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
     if (waiting.empty()) return line(texts);
     waiting.push_back(texts);
     if (waiting.size() > measured_entries) settle();
@@ -316,7 +339,7 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to) {
 // Rows of one length make a table of two dimensions.
 void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
   std::vector<std::uint64_t> shape;
-  if (result.rows.empty()) {
+  if (result.rows.empty() || result.flat) {
     shape.push_back(0);
     result.pieces([&](std::span<const ArrayView> piece) { shape.back() += piece.front().count; });
   } else {

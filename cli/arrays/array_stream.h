@@ -158,7 +158,11 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 
 // Facts about texts besides their numbers (text_report.cpp).
 
-// The report of all ranks. Collective.
+// The report of a text that was read in parts.
+io::TextReport join_reports(std::span<const io::TextReport> parts);
+// That of several inputs, by their names, which are read one after the other (joined_source.cpp).
+io::TextReport join_inputs(std::span<const std::pair<std::string, io::TextReport>> inputs);
+// That of all ranks. Collective.
 io::TextReport report_of_ranks(const io::TextReport& mine);
 // Entries and lines that were left out, of all kinds.
 std::uint64_t all_left_out(const io::TextReport& report);
@@ -379,6 +383,13 @@ struct ColumnsResult {
   // Where the entries are those of several rows, how many each has: tables and CSV get a column for the row's number
   // (from 0), JSON a list for each row.
   std::vector<std::uint64_t> rows;
+  // What the rows are called, instead of by a number; JSON has it in "groups".
+  struct Label {
+    std::string name;
+    std::function<std::string(std::uint64_t row)> text;
+  };
+  std::vector<Label> labels;
+  bool flat = false;      // each row has one entry, so JSON has no list for it
   std::size_t array = 0;  // the column that .npy has
   bool one = false;       // there is one entry: JSON has no lists, and the table a line for each column
   bool bare = false;      // the table is one number a line, without names

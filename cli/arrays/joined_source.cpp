@@ -63,27 +63,9 @@ class JoinedSource final : public io::Source {
     return sum;
   }
   [[nodiscard]] io::TextReport report() const override {
-    io::TextReport all = sources_.front()->report();
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      const io::TextReport one = sources_[i]->report();
-      for (std::size_t kind = 0; kind < all.left_out.size(); ++kind) {
-        const io::TextReport::Kind& more = one.left_out[kind];
-        if (i == 0 || more.count == 0) continue;
-        if (all.left_out[kind].count == 0) {
-          all.left_out[kind] = {0, more.line,
-                                more.first + (more.first.empty() ? "of " : " of ") + sources_[i]->info().name};
-        }
-        all.left_out[kind].count += more.count;
-      }
-      if (i == 0) continue;
-      all.places += one.places;
-      all.lines += one.lines;
-      all.comment_lines += one.comment_lines;
-      all.rows = all.rows && one.rows;
-      all.row_names = all.row_names || one.row_names;
-      if (all.ragged_line == 0) all.ragged_line = one.ragged_line;
-    }
-    return all;
+    std::vector<std::pair<std::string, io::TextReport>> reports;
+    for (const auto& source : sources_) reports.emplace_back(source->info().name, source->report());
+    return join_inputs(reports);
   }
   // After all has been read.
   void to_places(std::span<std::uint64_t> indices) override {
@@ -123,6 +105,27 @@ class JoinedSource final : public io::Source {
 };
 
 }  // namespace
+
+io::TextReport join_inputs(std::span<const std::pair<std::string, io::TextReport>> inputs) {
+  io::TextReport all = inputs.front().second;
+  for (const auto& [name, one] : inputs.subspan(1)) {
+    for (std::size_t kind = 0; kind < all.left_out.size(); ++kind) {
+      const io::TextReport::Kind& more = one.left_out[kind];
+      if (more.count == 0) continue;
+      if (all.left_out[kind].count == 0) {
+        all.left_out[kind] = {0, more.line, more.first + (more.first.empty() ? "of " : " of ") + name};
+      }
+      all.left_out[kind].count += more.count;
+    }
+    all.places += one.places;
+    all.lines += one.lines;
+    all.comment_lines += one.comment_lines;
+    all.rows = all.rows && one.rows;
+    all.row_names = all.row_names || one.row_names;
+    if (all.ragged_line == 0) all.ragged_line = one.ragged_line;
+  }
+  return all;
+}
 
 std::unique_ptr<io::Source> open_joined(const std::vector<std::string>& inputs, io::SourceOptions options) {
   if (std::ranges::count(inputs, "-") > 1) usage_error("standard input can be one INPUT only");

@@ -2,6 +2,7 @@
 // masu quantile: exact quantiles without sorting.
 #include "cli/arrays/quantile.h"
 
+#include "cli/groups/grouped_table.h"
 #include "cli/verify/references.h"
 #include "options.h"
 #include "program.h"
@@ -147,12 +148,64 @@ void verify(const ArrayView& data, const QuantileRequest& request, const Quantil
   }
 }
 
+// One line a group, with a column for each quantile; JSON and .npy have them as of rows.
+Exit run_groups(const QuantileCommandOptions& asked, const QuantileRequest& request, ColumnsForm form) {
+  const GroupedTable table(asked, Work::reading);
+  const std::size_t number = request.q.size();
+  const bool lines = form == ColumnsForm::table || form == ColumnsForm::csv;
+  std::vector<Quantile> all;
+  Times times;
+  table.each(
+      [&](std::uint64_t group) {
+        QuantileFound found;
+        QuantileOptions options{request.method, 1, &found.times};
+        found.quantiles = exact_quantiles(table.device(), table.values(group), request.q, options);
+        if (asked.common.verify) verify(table.values(group), request, found);
+        return found;
+      },
+      [&](std::uint64_t, const QuantileFound& found) {
+        all.insert(all.end(), found.quantiles.begin(), found.quantiles.end());
+        times += found.times;
+      });
+  const Seconds seconds = table.seconds(times);
+
+  ColumnsResult result;
+  std::vector<Column> columns;
+  if (lines) {
+    for (std::size_t i = 0; i < number; ++i) {
+      std::vector<Quantile> one;
+      for (std::uint64_t group = 0; group < table.groups(); ++group) one.push_back(all[group * number + i]);
+      columns.push_back(values_of(one, table.dtype()));
+      result.heads.push_back({io::format_number(request.q[i]), ""});
+    }
+  } else {
+    columns = {Column(ArrayView(request.q)), values_of(all, table.dtype())};
+    result.heads = {{"q", "q", true}, {"value", "values"}};
+    result.array = 1;
+  }
+  table.label(result, std::vector<std::uint64_t>(table.groups(), lines ? 1 : number));
+  result.pieces = [&](const ColumnsResult::Taker& take) {
+    for (std::uint64_t group = 0; group < (lines ? 1 : table.groups()); ++group) {
+      std::vector<ArrayView> views;
+      for (const Column& column : columns) views.push_back(column.view());
+      if (!lines) views.back() = part_of(views.back(), group * number, number);
+      take(views);
+    }
+  };
+  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}",{})", asked.method, table.count(),
+                                 to_string(table.dtype()), table.json_end(seconds));
+  write_columns(result, form, asked.common);
+  table.tell(seconds);
+  return Exit::done;
+}
+
 Exit run_command(QuantileCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, true);
   QuantileRequest request;
   request.q = asked_q(asked);
   request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
+  if (!asked.group.empty()) return run_groups(asked, request, form);
   ArrayStream stream(asked, Work::reading, "quantile");
   request.rows = stream.rows();
   request.row_length = stream.row_length();
@@ -194,6 +247,7 @@ Command add_quantile(CommandLine& line) {
         app.add_option("--method", options.method, "METHOD",
                        "How to interpolate between two values (linear): " + words_of("METHOD"));
         add_rows_option(app, options);
+        add_group_options(app, options);
         add_alpha_option(app, options.input);
       });
 }

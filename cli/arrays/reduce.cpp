@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu reduce: sums, means, extremes and the like; and the commands that are one of them.
-#include "cli/arrays/quantile.h"
-
 #include "cli/arrays/array_stream.h"
+#include "cli/arrays/quantile.h"
+#include "cli/arrays/reduce_operations.h"
+#include "cli/groups/grouped_table.h"
 #include "cli/verify/references.h"
 #include "options.h"
 #include "program.h"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace masu::cli {
 namespace {
@@ -30,120 +32,6 @@ struct ReduceFound {
 
 constexpr std::uint64_t reduce_row_copies = 8;  // of a whole row, that memory has to hold
 
-// What one kind of reduction found for each row so far.
-struct Reduced {
-  explicit Reduced(Dtype dtype) : least(dtype), greatest(dtype) {}
-  Column least;
-  Column greatest;
-  Column least_place{Dtype::u64};
-  Column greatest_place{Dtype::u64};
-  Column nonzero{Dtype::u64};
-
-  void append(const ReduceResult& result) {
-    const bool both = result.op() == ReduceOp::minmax;
-    if (result.op() == ReduceOp::count_nonzero) return nonzero.append(ArrayView(result.nonzero()));
-    if (both || result.op() == ReduceOp::min) {
-      least.append(result.min_values());
-      least_place.append(ArrayView(result.min_indices()));
-    }
-    if (both || result.op() == ReduceOp::max) {
-      greatest.append(result.max_values());
-      greatest_place.append(ArrayView(result.max_indices()));
-    }
-  }
-};
-
-// All that was found; what no operation needs is left out.
-struct Totals {
-  const ReduceRequest& request;
-  std::optional<SumAccumulator> sums;
-  Reduced reduced;
-  std::uint64_t rows = 1;
-  std::uint64_t count = 0;    // of each row
-  std::uint64_t skipped = 0;  // entries that were left out
-  Column median = {};
-
-  // The same number for each row.
-  [[nodiscard]] Column each(std::uint64_t number) const {
-    const std::vector<std::uint64_t> numbers(rows, number);
-    return Column(ArrayView(numbers));
-  }
-};
-
-Column column_of(const SumResult& found) {
-  Column column(found.dtype());
-  for (std::uint64_t row = 0; row < found.rows(); ++row) {
-    const std::uint64_t bits = bits_of(found, row);
-    column.append({column.dtype, &bits, 1});
-  }
-  return column;
-}
-
-struct Operation {
-  std::string_view name;
-  // What has to be kept: a kind of sums, or a reduction.
-  std::optional<SumKind> sums;
-  std::optional<ReduceOp> reduction;
-  bool of_nothing;  // whether data without elements have it
-  Column (*column)(const Totals& totals);
-  bool is_count = false;
-};
-
-constexpr Column (*variance_of)(const Totals& totals) = [](const Totals& t) {
-  return column_of(t.sums->variance(t.request.ddof, t.request.result));
-};
-
-constexpr std::array<Operation, 14> operations{{
-    {"sum", SumKind::sum, std::nullopt, true, [](const Totals& t) { return column_of(t.sums->sum(t.request.result)); }},
-    {"mean", SumKind::sum, std::nullopt, false,
-     [](const Totals& t) { return column_of(t.sums->mean(t.request.result)); }},
-    {"min", std::nullopt, ReduceOp::min, false, [](const Totals& t) { return t.reduced.least; }},
-    {"max", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest; }},
-    {"argmin", std::nullopt, ReduceOp::min, false, [](const Totals& t) { return t.reduced.least_place; }},
-    {"argmax", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest_place; }},
-    {"count", std::nullopt, std::nullopt, true, [](const Totals& t) { return t.each(t.count); }, true},
-    {"skipped", std::nullopt, std::nullopt, true, [](const Totals& t) { return t.each(t.skipped); }, true},
-    {"median", std::nullopt, std::nullopt, false, [](const Totals& t) { return t.median; }},
-    {"variance", SumKind::squares, std::nullopt, false, variance_of},
-    {"var", SumKind::squares, std::nullopt, false, variance_of},
-    {"std", SumKind::squares, std::nullopt, false,
-     [](const Totals& t) { return column_of(t.sums->standard_deviation(t.request.ddof, t.request.result)); }},
-    {"norm2", SumKind::squares, std::nullopt, true,
-     [](const Totals& t) { return column_of(t.sums->norm2(t.request.result)); }},
-    {"count-nonzero", std::nullopt, ReduceOp::count_nonzero, true, [](const Totals& t) { return t.reduced.nonzero; },
-     true},
-}};
-
-const Operation& operation(const std::string& name) {
-  return *std::find_if(operations.begin(), operations.end(), [&](const Operation& one) { return one.name == name; });
-}
-
-bool needs(const ReduceRequest& request, ReduceOp reduction) {
-  return std::any_of(request.ops.begin(), request.ops.end(),
-                     [&](const std::string& name) { return operation(name).reduction == reduction; });
-}
-
-bool needs(const ReduceRequest& request, SumKind kind) {
-  return std::any_of(request.ops.begin(), request.ops.end(),
-                     [&](const std::string& name) { return operation(name).sums == kind; });
-}
-
-std::optional<SumAccumulator> sums_for(const ArrayStream& stream, const ReduceRequest& request) {
-  const bool squares = needs(request, SumKind::squares);
-  if (!squares && !needs(request, SumKind::sum)) return std::nullopt;
-  return SumAccumulator(stream.device(), stream.info().dtype, squares ? SumKind::squares : SumKind::sum,
-                        request.row_length.value_or(0));
-}
-
-std::vector<ReduceOp> reductions_for(const ReduceRequest& request) {
-  const bool least = needs(request, ReduceOp::min);
-  const bool greatest = needs(request, ReduceOp::max);
-  std::vector<ReduceOp> result;
-  if (least || greatest) result.push_back(least && greatest ? ReduceOp::minmax : least ? ReduceOp::min : ReduceOp::max);
-  if (needs(request, ReduceOp::count_nonzero)) result.push_back(ReduceOp::count_nonzero);
-  return result;
-}
-
 // Throws io where a result is not defined: extremes and means of nothing, integers that do not fit.
 class ReduceJob {
  public:
@@ -151,7 +39,7 @@ class ReduceJob {
       : stream_(stream),
         request_(request),
         reductions_(reductions_for(request)),
-        totals_{request, sums_for(stream, request), Reduced(stream.info().dtype)} {}
+        totals_{request, sums_for(stream.device(), stream.info().dtype, request), Reduced(stream.info().dtype)} {}
 
   ReduceFound operator()() {
     const std::uint64_t length = request_.row_length.value_or(0);
@@ -254,9 +142,7 @@ class ReduceJob {
   // Elements of each row.
   void check_count(std::uint64_t count) const {
     for (const std::string& name : request_.ops) {
-      const bool spread = name.starts_with("var") || name == "std";
-      const std::uint64_t least = spread ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
-      if (count >= least) continue;
+      if (count >= least_count(name, request_)) continue;
       const std::string& input = stream_.info().name;
       if (count == 0) data_error("{}: there are no values, so no {}", input, name);
       data_error("{}: {} values are too few for {} with --ddof {}", input, count, name, request_.ddof);
@@ -282,20 +168,11 @@ class ReduceJob {
   ReduceFound found_;
 };
 
-}  // namespace
-
-std::vector<std::string> reduce_op_names() {
-  std::vector<std::string> names;
-  for (const Operation& one : operations) names.emplace_back(one.name);
-  return names;
-}
-
-namespace {
-
 constexpr const char* reduce_examples = R"(Examples:
   masu reduce samples.npy
   masu reduce samples.npy --op count,mean,std,median
   masu reduce prices.csv --header --column price --op mean,variance --ddof 1 --json
+  masu reduce orders.csv --group city --column price --op sum,mean
   masu reduce table.raw --dtype f32 --rows 1000 --op norm2 -o norms.npy)";
 
 struct ReduceCommandOptions : ArrayOptions {
@@ -330,6 +207,104 @@ void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFou
   }
 }
 
+// Of one group's values. Too few of them have no variance: it is NaN.
+ReduceFound reduce_group(const GroupedTable& table, std::uint64_t group, const ReduceRequest& request,
+                         std::span<const ReduceOp> reductions) {
+  const ArrayView values = table.values(group);
+  Totals totals{request, sums_for(table.device(), table.dtype(), request), Reduced(table.dtype())};
+  ReduceFound found;
+  if (totals.sums) {
+    totals.sums->add(values);
+    found.times += totals.sums->times();
+  }
+  for (const ReduceOp op : reductions) {
+    Times times;
+    ReduceOptions how;
+    how.times = &times;
+    totals.reduced.append(reduce(table.device(), values, op, how));
+    found.times += times;
+  }
+  totals.count = values.count;
+  if (std::ranges::find(request.ops, "median") != request.ops.end()) {
+    Times times;
+    QuantileOptions how;
+    how.times = &times;
+    totals.median = values_of(exact_quantiles(table.device(), values, std::array{0.5}, how), table.dtype());
+    found.times += times;
+  }
+  for (const std::string& name : request.ops) {
+    if (values.count >= least_count(name, request)) {
+      found.columns.push_back(operation(name).column(totals));
+      continue;
+    }
+    const std::uint64_t none = bits_of(std::numeric_limits<double>::quiet_NaN(), request.result);
+    found.columns.push_back(Column({request.result, &none, 1}));
+  }
+  found.count = values.count;
+  return found;
+}
+
+// Without the results that too few values do not have.
+void verify_group(const ArrayView& values, const ReduceRequest& request, const ReduceFound& found) {
+  ReduceRequest some = request;
+  ReduceFound got;
+  some.ops.clear();
+  for (std::size_t op = 0; op < request.ops.size(); ++op) {
+    if (values.count < least_count(request.ops[op], request)) continue;
+    some.ops.push_back(request.ops[op]);
+    got.columns.push_back(found.columns[op]);
+  }
+  verify(values, some, got);
+}
+
+// One line a group.
+Exit run_groups(const ReduceCommandOptions& asked, const ReduceRequest& request, ColumnsForm form) {
+  if (std::ranges::find(request.ops, "skipped") != request.ops.end()) {
+    usage_error("--op skipped excludes --group: rows without a value are of no group");
+  }
+  const GroupedTable table(asked, Work::reading, std::any_of(request.ops.begin(), request.ops.end(), is_place));
+  const std::vector<ReduceOp> reductions = reductions_for(request);
+  std::vector<Column> columns;
+  Times times;
+  // A total that no integer of 64 bits holds is the data's fault.
+  with_data(table.info().name, [&] {
+    table.each(
+        [&](std::uint64_t group) {
+          ReduceFound found = reduce_group(table, group, request, reductions);
+          if (asked.common.verify) verify_group(table.values(group), request, found);
+          return found;
+        },
+        [&](std::uint64_t group, ReduceFound found) {
+          for (std::size_t op = 0; op < request.ops.size(); ++op) {
+            Column& column = found.columns[op];
+            if (is_place(request.ops[op])) {
+              std::uint64_t place = bits_of(column.view(), 0);
+              table.to_places(group, {&place, 1});
+              column = Column(ArrayView(Dtype::u64, &place, 1));
+            }
+            if (group == 0) columns.push_back(std::move(column));
+            else columns[op].append(column.view());
+          }
+          times += found.times;
+        });
+  });
+  const Seconds seconds = table.seconds(times);
+  ColumnsResult result;
+  for (const std::string& name : request.ops) result.heads.push_back({name, name});
+  result.pieces = [&](const ColumnsResult::Taker& take) {
+    std::vector<ArrayView> views;
+    for (const Column& column : columns) views.push_back(column.view());
+    take(views);
+  };
+  table.label(result, std::vector<std::uint64_t>(table.groups(), 1));
+  result.flat = true;
+  result.json_rest =
+      fmt::format(R"("n":{},"dtype":"{}",{})", table.count(), to_string(table.dtype()), table.json_end(seconds));
+  write_columns(result, form, asked.common);
+  table.tell(seconds);
+  return Exit::done;
+}
+
 Exit run_command(ReduceCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   ReduceRequest request;
@@ -337,6 +312,7 @@ Exit run_command(ReduceCommandOptions& asked) {
   const ColumnsForm form = columns_form(common, request.ops.size() == 1);
   request.result = parse_result(asked.result);
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
+  if (!asked.group.empty()) return run_groups(asked, request, form);
   asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
   ArrayStream stream(asked, Work::reading, "reduce");
   request.rows = stream.rows();
@@ -392,6 +368,7 @@ Command add_command(CommandLine& line, const std::string& name, const char* desc
           app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
         }
         add_rows_option(app, options);
+        add_group_options(app, options);
         if (!one || name == "sum" || name == "mean") add_result_option(app, options.result);
         add_alpha_option(app, options.input);
       });

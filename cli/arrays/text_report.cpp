@@ -43,6 +43,34 @@ std::uint64_t all_left_out(const io::TextReport& report) {
   return sum;
 }
 
+io::TextReport join_reports(std::span<const io::TextReport> parts) {
+  io::TextReport all = parts.front();
+  all.left_out = {};
+  all.places = all.lines = all.comment_lines = all.columns = all.ragged_line = 0;
+  std::uint64_t end = 1;  // the line where the part before ends
+  for (const io::TextReport& part : parts) {
+    // A part may count its lines from its own beginning.
+    const std::uint64_t before = part.lines_known ? 0 : end - part.begin_line;
+    end = part.end_line + before;
+    all.places += part.places;
+    all.lines += part.lines;
+    all.comment_lines += part.comment_lines;
+    all.rows = all.rows && part.rows;
+    const bool unlike = all.columns != 0 && part.columns != 0 && all.columns != part.columns;  // from the first line
+    if (all.ragged_line == 0 && (unlike || part.ragged_line != 0))
+      all.ragged_line = before + (unlike ? part.begin_line : part.ragged_line);
+    if (all.columns == 0) all.columns = part.columns;
+    for (std::size_t i = 0; i < all.left_out.size(); ++i) {
+      io::TextReport::Kind& kind = all.left_out[i];
+      const io::TextReport::Kind& more = part.left_out[i];
+      if (kind.count == 0 && more.count != 0) kind = {0, more.line + before, more.first};
+      kind.count += more.count;
+    }
+  }
+  all.end_line = end;
+  return all;
+}
+
 io::TextReport report_of_ranks(const io::TextReport& mine) {
   if (!ranks().several()) return mine;
   std::string text =
@@ -51,31 +79,26 @@ io::TextReport report_of_ranks(const io::TextReport& mine) {
   for (const io::TextReport::Kind& kind : mine.left_out) {
     text += fmt::format("{}\n{}\n{}\n", kind.count, kind.line, kind.first);
   }
-  io::TextReport all = mine;
-  all.left_out = {};
-  all.places = all.comment_lines = all.columns = all.ragged_line = 0;
-  all.rows = true;
-  std::uint64_t end = 1;  // the line where the part before ends
+  std::vector<io::TextReport> parts;
   for (const Ranks::Bytes& part : ranks().from_each("left out", bytes_of(text))) {
     const std::vector<std::string> lines = split(text_in(part), '\n');
     const auto number = [&](std::size_t i) { return std::stoull(lines.at(i)); };
-    // A part may count its lines from its own beginning.
-    const std::uint64_t before = number(2) == 1 ? 0 : end - number(0);
-    end = number(1) + before;
-    all.places += number(3);
-    all.comment_lines += number(4);
-    all.rows = all.rows && number(5) == 1;
-    const bool unlike = all.columns != 0 && number(6) != 0 && all.columns != number(6);  // from the first line of all
-    if (all.ragged_line == 0 && (unlike || number(7) != 0)) all.ragged_line = before + number(unlike ? 0 : 7);
-    if (all.columns == 0) all.columns = number(6);
+    io::TextReport& one = parts.emplace_back(mine);
+    one.begin_line = number(0);
+    one.end_line = number(1);
+    one.lines_known = number(2) == 1;
+    one.places = number(3);
+    one.comment_lines = number(4);
+    one.rows = number(5) == 1;
+    one.columns = number(6);
+    one.ragged_line = number(7);
     std::size_t at = 8;
-    for (io::TextReport::Kind& kind : all.left_out) {
-      if (kind.count == 0 && number(at) != 0) kind = {0, number(at + 1) + before, lines.at(at + 2)};
-      kind.count += number(at);
+    for (io::TextReport::Kind& kind : one.left_out) {
+      kind = {number(at), number(at + 1), lines.at(at + 2)};
       at += 3;
     }
   }
-  return all;
+  return join_reports(parts);
 }
 
 void note_report(const std::string& name, const io::TextReport& report) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
+#include "cli/groups/grouped_table.h"
 #include "cli/sort/lines.h"
 #include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
@@ -280,9 +281,59 @@ ColumnsResult columns_of(const TopkCommandOptions& asked, const TopkTable::Resul
   return result;
 }
 
+void tell_skipped(const CommonOptions& common, const std::string& name, std::uint64_t skipped) {
+  if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", name, skipped));
+}
+
 std::string json_skipped(const TopkCommandOptions& asked, const std::vector<std::uint64_t>& skipped) {
   if (asked.rows.empty()) return std::to_string(skipped.empty() ? 0 : skipped.front());
   return fmt::format("[{}]", fmt::join(skipped, ","));
+}
+
+// The first k of each group.
+Exit run_groups(const TopkCommandOptions& asked, ColumnsForm form, std::uint64_t k, const TopkOptions& how) {
+  const GroupedTable table(asked, Work::reading, true);
+  const CommonOptions& common = asked.common;
+  TopkTable::Result all{{table.dtype(), table.count() * sizeof(std::uint64_t), common.tmpdir}, {}, {}};
+  Times times;
+  std::uint64_t skipped = 0;
+  struct Found {
+    TopkResult values;
+    Times times;
+  };
+  table.each(
+      [&](std::uint64_t group) {
+        Found found;
+        TopkOptions options = how;
+        options.times = &found.times;
+        const ArrayView values = table.values(group);
+        found.values = topk(table.device(), values, std::min(k, values.count), options);
+        if (!common.verify) return found;
+        TopkTable::Result one{{table.dtype(), values.count * sizeof(std::uint64_t), common.tmpdir}, {}, {}};
+        one.entries.append(found.values.view(), found.values.indices().data());
+        one.found.push_back(found.values.size());
+        verify(values, 1, std::min(k, values.count), how, one);
+        return found;
+      },
+      [&](std::uint64_t group, const Found& found) {
+        const auto indices = found.values.indices();
+        std::vector<std::uint64_t> places(indices.begin(), indices.end());
+        table.to_places(group, places);
+        all.entries.append(found.values.view(), places.data());
+        all.found.push_back(found.values.size());
+        skipped += found.values.skipped();
+        times += found.times;
+      });
+  const Seconds seconds = table.seconds(times);
+  const std::optional<Places> none;  // the indices are places already
+  ColumnsResult result = columns_of(asked, all, none);
+  table.label(result, all.found);
+  result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", table.count(), to_string(table.dtype()),
+                                 table.json_end(seconds, fmt::format(R"(,"nan_skipped":{})", skipped)));
+  write_columns(result, form, common);
+  tell_skipped(common, table.info().name, skipped);
+  table.tell(seconds);
+  return Exit::done;
 }
 
 Exit run_command(TopkCommandOptions& asked) {
@@ -291,8 +342,10 @@ Exit run_command(TopkCommandOptions& asked) {
   how.largest = !asked.smallest;
   how.nan = is_second("--nan", asked.nan, "last", "skip") ? NanPolicy::skip : NanPolicy::last;
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
+  if ((asked.lines || !asked.keys.empty()) && !asked.group.empty()) usage_error("--group excludes --lines and --key");
   if (asked.lines || !asked.keys.empty()) return run_lines(asked, how.nan == NanPolicy::skip, k);
   const ColumnsForm form = columns_form(common, true);
+  if (!asked.group.empty()) return run_groups(asked, form, k, how);
   asked.input.places = asked.rows.empty();
   ArrayStream stream(asked, Work::reading, "topk");
   const Dtype dtype = stream.info().dtype;
@@ -319,7 +372,7 @@ Exit run_command(TopkCommandOptions& asked) {
                   stream.json_end(seconds, fmt::format(R"(,"nan_skipped":{})", json_skipped(asked, found.skipped))));
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
-  if (!common.quiet && skipped > 0) note(fmt::format("masu: {}: {} NaNs left out", stream.info().name, skipped));
+  tell_skipped(common, stream.info().name, skipped);
   stream.tell(count, seconds);
   return Exit::done;
 }
@@ -340,6 +393,7 @@ Command add_topk(CommandLine& line) {
             .one_value();
         app.more().add_flag("--ignore-case", options.ignore_case, "A to Z are as a to z in keys that are text");
         add_rows_option(app, options);
+        add_group_options(app, options);
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
         add_alpha_option(app, options.input);
       });

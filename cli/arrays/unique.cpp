@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu unique: the distinct values, and how often each occurs.
 #include "cli/arrays/array_stream.h"
+#include "cli/groups/grouped_table.h"
 #include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 #include "elements/order.h"
@@ -14,6 +15,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 
@@ -233,6 +235,69 @@ void verify(const ArrayView& data, const UniqueTable::Result& found, const Uniqu
   });
 }
 
+ColumnsResult counted_columns(const NumberedValues& entries) {
+  ColumnsResult result;
+  result.heads = {{"value", "values"}, {"count", "counts"}};
+  result.pieces = [&](const ColumnsResult::Taker& take) {
+    entries.each([&](const ArrayView& values, const ArrayView& counts) { take(std::array{values, counts}); });
+  };
+  return result;
+}
+
+// The first of them in the order that was asked for.
+UniqueTable::Result first_of(const UniqueArrays& found, const UniqueTable::Choice& choice, const std::string& tmpdir) {
+  const ArrayView values = found.values.view();
+  UniqueTable::Result result{{values.dtype, values.count * sizeof(std::uint64_t), tmpdir}, found.size()};
+  std::vector<std::uint64_t> order(found.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto more = [&](std::uint64_t a, std::uint64_t b) { return found.counts[a] > found.counts[b]; };
+  std::erase_if(order, [&](std::uint64_t i) { return !choice.has(found.counts[i]); });
+  if (choice.by_count) std::stable_sort(order.begin(), order.end(), more);
+  order.resize(std::min<std::uint64_t>(order.size(), choice.limit));
+  for (const std::uint64_t i : order) result.entries.append(part_of(values, i, 1), &found.counts[i]);
+  return result;
+}
+
+// The distinct values of each group, with how often each occurs there.
+Exit run_groups(const UniqueCommandOptions& asked, ColumnsForm form, const UniqueTable::Choice& choice) {
+  const GroupedTable table(asked, Work::sorting);
+  const CommonOptions& common = asked.common;
+  NumberedValues all(table.dtype(), table.count() * sizeof(std::uint64_t), common.tmpdir);
+  std::vector<std::uint64_t> entries;
+  std::vector<std::uint64_t> distinct;
+  Times times;
+  struct Found {
+    UniqueTable::Result result;
+    Times times;
+  };
+  table.each(
+      [&](std::uint64_t group) {
+        Times took;
+        UniqueOptions options;
+        options.times = &took;
+        const UniqueArrays distinct_values = unique(table.device(), table.values(group), options);
+        Found found{first_of(distinct_values, choice, common.tmpdir), took};
+        if (common.verify) verify(table.values(group), found.result, choice);
+        return found;
+      },
+      [&](std::uint64_t, const Found& found) {
+        found.result.entries.each([&](const ArrayView& values, const ArrayView& counts) {
+          all.append(values, static_cast<const std::uint64_t*>(counts.data));
+        });
+        entries.push_back(found.result.entries.size());
+        distinct.push_back(found.result.distinct);
+        times += found.times;
+      });
+  const Seconds seconds = table.seconds(times);
+  ColumnsResult result = counted_columns(all);
+  table.label(result, std::move(entries));
+  result.json_rest = fmt::format(R"("n":{},"distinct":[{}],"dtype":"{}",{})", table.count(), fmt::join(distinct, ","),
+                                 to_string(table.dtype()), table.json_end(seconds));
+  write_columns(result, form, common);
+  table.tell(seconds);
+  return Exit::done;
+}
+
 Exit run_command(UniqueCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, false);
@@ -241,6 +306,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   if (asked.repeated && asked.once) usage_error("--repeated and --once exclude each other");
   if (asked.repeated) choice.least = 2;
   if (asked.once) choice.most = 1;
+  if (!asked.group.empty()) return run_groups(asked, form, choice);
   ArrayStream stream(asked, Work::sorting, "unique");
   const Dtype dtype = stream.info().dtype;
   const std::vector<std::byte> reference = stream.whole();
@@ -255,11 +321,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), count}, found, choice);
 
-  ColumnsResult result;
-  result.heads = {{"value", "values"}, {"count", "counts"}};
-  result.pieces = [&](const ColumnsResult::Taker& take) {
-    found.entries.each([&](const ArrayView& values, const ArrayView& counts) { take(std::array{values, counts}); });
-  };
+  ColumnsResult result = counted_columns(found.entries);
   result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}",{})", count, found.distinct, to_string(dtype),
                                  stream.json_end(seconds, fmt::format(R"(,"runs":{})", table.runs())));
   write_columns(result, form, common);
@@ -281,6 +343,7 @@ Command add_unique(CommandLine& line) {
         app.add_flag("-d,--repeated", options.repeated, "Only values that occur more than once");
         app.add_flag("-u,--once", options.once, "Only values that occur once");
         app.more().add_flag("-c,--counts", options.counts, "Show the counts, which are always shown");
+        add_group_options(app, options);
         add_alpha_option(app, options.input);
       });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu histogram: where its result goes.
 #include "cli/arrays/array_stream.h"
+#include "cli/groups/grouped_table.h"
 #include "cli/histogram/histogram_job.h"
 #include "options.h"
 #include "program.h"
@@ -63,6 +64,7 @@ struct HistogramCommandOptions : ArrayOptions {
   [[nodiscard]] const Format& chosen_format() const;
 };
 
+constexpr std::uint64_t most_series = 64;                       // of a plot
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
 constexpr std::array<Format, 4> formats{
@@ -118,6 +120,7 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
                         "hold for all columns, or have a value for each: --bins '100;50'");
   shape.more().add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
   shape.more().add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
+  add_group_options(shape, *this);
 
   const Subcommand by = app.group("Weights").more();
   by.add_option("--weights", weights, "FILE",
@@ -304,6 +307,9 @@ void make_visible(HistogramResult& result, const Format& form, bool to_stdout) {
   result.source.name = visible(result.source.name);
   result.weights = visible(result.weights);
   for (std::string& name : result.names) name = visible(name);
+  for (std::string& name : result.group_names) name = visible(name);
+  for (std::vector<std::string>& group : result.groups)
+    for (std::string& entry : group) entry = visible(entry);
 }
 
 void tell(const HistogramResult& result, const Format& form, const CommonOptions& common) {
@@ -371,6 +377,19 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (several) usage_error("--plot takes one input");
     if (is_same_output(asked.plot, common.output)) usage_error("-o and --plot must be two files");
     if (asked.density && asked.cumulative) usage_error("--plot draws --density or --cumulative, not both");
+  }
+
+  std::optional<GroupedTable> table;
+  if (!asked.group.empty()) {
+    if (work.joint || work.weights || work.region || work.channels) {
+      usage_error("--group excludes --joint, --weights, --region and --channels");
+    }
+    if (several) usage_error("--group takes one INPUT here, got {}", inputs.size());
+    table.emplace(asked, Work::reading);
+    work.table = &*table;
+    if (!asked.plot.empty() && table->groups() > most_series) {
+      usage_error("--plot draws at most {} groups, {} has {}", most_series, table->info().name, table->groups());
+    }
   }
 
   std::optional<io::OutputFile> file;

@@ -132,26 +132,20 @@ std::string shown(const HistogramResult& result, std::string text) {
   return text;
 }
 
-// A field as RFC 4180 has it.
-std::string field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
 // Calls line(texts) with the names of the columns, where these are asked for, and with those of each joint bin, the
 // bins of the last column next to each other.
 template <class Line>
 void each_line(const HistogramResult& result, const WriteOptions& options, const Line& line) {
   const std::vector<BinEdges> columns = columns_of(result);
   // The lines of all inputs of a call agree: several inputs may have different channels.
-  const bool with_channel = !result.joint && (result.channel_count() > 1 || options.several);
+  const bool grouped = !result.groups.empty();
+  const bool with_channel = !result.joint && !grouped && (result.channel_count() > 1 || options.several);
   const bool numbered = result.joint || columns.size() > 1;
   std::vector<std::string> texts;
   if (options.several) texts.emplace_back("input");
   if (result.by_rows) texts.emplace_back("row");
   if (with_channel) texts.emplace_back("channel");
+  for (const std::string& name : result.group_names) texts.push_back(csv_field(name));
   for (std::size_t d = 0; d < columns.size(); ++d) {
     for (const char* end : {"lo", "hi"}) texts.push_back(numbered ? fmt::format("{}{}", end, d) : end);
   }
@@ -169,9 +163,11 @@ void each_line(const HistogramResult& result, const WriteOptions& options, const
       const std::vector<Quantity> numbers = quantities(result, options, channel);
       for (std::uint64_t joint_bin = 0; joint_bin < joint_bins; ++joint_bin) {
         texts.clear();
-        if (options.several) texts.push_back(field(result.source.name));
+        if (options.several) texts.push_back(csv_field(result.source.name));
         if (result.by_rows) texts.push_back(fmt::to_string(row));
-        if (with_channel) texts.push_back(result.names.empty() ? "" : field(result.names[channel]));
+        if (with_channel) texts.push_back(result.names.empty() ? "" : csv_field(result.names[channel]));
+        for (std::size_t i = 0; i < result.group_names.size(); ++i)
+          texts.push_back(csv_field(result.groups[channel][i]));
         for (std::uint64_t stride = joint_bins, d = 0; d < columns.size(); ++d) {
           stride /= columns[d].bins;
           const std::uint64_t bin = joint_bin / stride % columns[d].bins;
@@ -192,6 +188,18 @@ void write_grid(std::span<const BinEdges> columns, const Entry& entry, TextSink&
     if (columns.size() == 1) to.add(entry(joint_bin));
     else write_grid(columns.subspan(1), entry, to, joint_bin);
   });
+}
+
+std::string json_name(const std::string& name) {
+  return fmt::format(R"("name":{},)", json_string(name));
+}
+std::string json_group(const HistogramResult& result, std::uint64_t group) {
+  std::string members;
+  for (std::size_t i = 0; i < result.group_names.size(); ++i) {
+    members += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_string(result.group_names[i]),
+                           json_string(result.groups[group][i]));
+  }
+  return fmt::format(R"("group":{{{}}},)", members);
 }
 
 }  // namespace
@@ -270,7 +278,8 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   if (result.weighted) to.add(fmt::format(R"("weights":"{}",)", to_string(result.weighted->weights_dtype())));
   to.add(fmt::format(R"("device":{},)", json_string(result.device)));
   if (!result.weighted) to.add(fmt::format(R"("strategy":"{}",)", to_string(result.strategy())));
-  const bool several = result.channel_count() > 1;
+  const bool grouped = !result.groups.empty();
+  const bool several = result.channel_count() > 1 || grouped;
   if (!several) write_beside(0);
   to.add(R"("edges":)");
   if (result.joint || columns.size() > 1) to.list(columns.size(), write_edges);
@@ -279,12 +288,12 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   if (!several) {
     write_quantities(0);
   } else {
-    to.add(R"("channels":)");
+    to.add(grouped ? R"("groups":)" : R"("channels":)");
     to.list(result.channel_count(), [&](std::uint64_t i) {
       const auto channel = static_cast<unsigned>(i);
       std::uint64_t n = 0;
       for (std::uint64_t row = 0; row < result.row_count(); ++row) n += result.block(row, channel).n();
-      to.add(fmt::format(R"({{"name":{},"n":{},)", json_string(result.names[i]), n));
+      to.add(fmt::format(R"({{{}"n":{},)", grouped ? json_group(result, i) : json_name(result.names[i]), n));
       write_beside(channel);
       write_quantities(channel);
       to.add("}");
@@ -298,7 +307,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   std::vector<std::uint64_t> shape;
   if (result.by_rows) shape.push_back(result.row_count());
-  if (result.channel_count() > 1) shape.push_back(result.channel_count());
+  if (result.channel_count() > 1 || !result.groups.empty()) shape.push_back(result.channel_count());
   for (const BinEdges& each : columns_of(result)) shape.push_back(each.bins);
   const Dtype weights = result.weighted ? result.weighted->weights_dtype() : Dtype::u64;
   sink(io::npy_header(options.density || is_float(weights) ? Dtype::f64

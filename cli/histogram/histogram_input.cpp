@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
+#include "cli/groups/grouped_table.h"
 #include "program.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -316,9 +318,37 @@ NamedReports HistogramInput::texts() const {
 
 namespace {
 
+// What a table of groups holds.
+class HeldSource final : public io::Source {
+ public:
+  explicit HeldSource(const GroupedTable& table) : info_(table.info()), values_(table.values()) {}
+  [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
+  std::uint64_t read(void* target, std::uint64_t count) override {
+    const ArrayView some = *view(count);
+    if (some.count != 0) std::memcpy(target, some.data, some.count * size_of(some.dtype));
+    return some.count;
+  }
+  std::optional<ArrayView> view(std::uint64_t count) override {
+    const ArrayView some = part_of(values_, position_, std::min(count, values_.count - position_));
+    position_ += some.count;
+    return some;
+  }
+  void rewind() override { position_ = 0; }
+
+ private:
+  io::SourceInfo info_;
+  ArrayView values_;
+  std::uint64_t position_ = 0;
+};
+
 HistogramInput open_input(const HistogramJob& job, std::span<const std::string> inputs) {
   if (job.joint) return open_columns(job, inputs);
   HistogramInput result;
+  if (job.table != nullptr) {
+    result.add({std::make_unique<HeldSource>(*job.table), Way::first});
+    result.info = job.table->info();
+    return result;
+  }
   io::SourceOptions options = job.source;
   if (job.columns.size() > 1) usage_error("several --column need --joint");
   if (!job.columns.empty()) options.column = job.columns.front();

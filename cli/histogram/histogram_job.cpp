@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
+#include "cli/groups/grouped_table.h"
 #include "cli/verify/references.h"
 #include "program.h"
 #include "ranks.h"
@@ -50,6 +51,22 @@ class Counter {
   [[nodiscard]] ReferenceSlots slots(bool joint) const {
     return {dtype(), request_.bins, request_.options.right_open, request_.options.outside, joint};
   }
+  // Whether every bin holds one integer value.
+  [[nodiscard]] bool one_value(const Histogram& first) const {
+    return one_value_per_bin(first, request_.bins.front().kind(), half_open(), request_.bounds);
+  }
+  // Whether the last bin does not hold its upper edge.
+  [[nodiscard]] bool half_open() const {
+    return request_.options.right_open || request_.bins.front().kind() == Bins::Kind::integers;
+  }
+  void compare_block(const std::string& where, const HistogramResult::Block& got,
+                     std::span<const std::uint64_t> expected, bool joint) const {
+    const std::span<const std::uint64_t> beside = expected.last(3);
+    check_counts(where, got.counts, expected);
+    check_count(where, joint ? "outside" : "below", got.below, beside[0] + (joint ? beside[1] : 0));
+    if (!joint) check_count(where, "above", got.above, beside[1]);
+    check_count(where, "nan", got.nan, beside[2]);
+  }
   CounterRequest request_;
 };
 
@@ -67,16 +84,11 @@ class CountCounter : public Counter {
   void compare(const HistogramResult& result) const final {
     const unsigned channels = request_.options.channels;
     for (std::uint64_t i = 0; i < reference_->blocks(); ++i) {
-      const HistogramResult::Block got = result.block(i / channels, static_cast<unsigned>(i % channels));
-      const std::span<const std::uint64_t> expected = reference_->block(i);
-      const std::span<const std::uint64_t> beside = expected.last(3);
       std::string where = name();
       if (result.rows) where += fmt::format(": row {}, channel {}", i / channels, i % channels);
       else if (!joint_) where += fmt::format(": channel {}", i);
-      check_counts(where, got.counts, expected);
-      check_count(where, joint_ ? "outside" : "below", got.below, beside[0] + (joint_ ? beside[1] : 0));
-      if (!joint_) check_count(where, "above", got.above, beside[1]);
-      check_count(where, "nan", got.nan, beside[2]);
+      const HistogramResult::Block got = result.block(i / channels, static_cast<unsigned>(i % channels));
+      compare_block(where, got, reference_->block(i), joint_);
     }
   }
 
@@ -94,8 +106,7 @@ class ChannelCounter final : public CountCounter {
     if (!request.summaries) return;
     for (unsigned c = 0; c < request.options.channels; ++c) summaries_.emplace_back(dtype());
     const Histogram first = std::move(accumulator_.result().front());
-    half_open_ = request.options.right_open || request.bins.front().kind() == Bins::Kind::integers;
-    one_value_ = one_value_per_bin(first, request.bins.front().kind(), half_open_, request.bounds);
+    one_value_ = one_value(first);
     from_counts_ =
         one_value_ && first.edge(0) <= request.bounds.least && first.edge(first.size()) > request.bounds.greatest;
   }
@@ -110,7 +121,7 @@ class ChannelCounter final : public CountCounter {
   void share(HistogramResult& result) override {
     for (Histogram& channel : result.channels) channel = channel.with_integers(sum_of_ranks(channel.integers()));
     result.one_value = one_value_;
-    result.half_open = half_open_;
+    result.half_open = half_open();
     for (unsigned c = 0; c < summaries_.size(); ++c) {
       if (from_counts_) summaries_[c].finish(result.channels[c]);
       else summaries_[c].finish();
@@ -122,9 +133,54 @@ class ChannelCounter final : public CountCounter {
  private:
   HistogramAccumulator accumulator_;
   bool one_value_ = false;
-  bool half_open_ = false;
   bool from_counts_ = false;  // whether range and mean follow from the counts: every value has its own bin
   std::vector<Summary> summaries_;
+};
+
+// --group: a histogram for each group.
+class GroupCounter final : public Counter {
+ public:
+  GroupCounter(const CounterRequest& request, const GroupedTable& table) : Counter(request), table_(table) {}
+
+  // The table has them all.
+  void add(std::span<const ArrayView> /*piece*/) override {}
+  void start_reference() override {}
+  void add_reference(std::span<const ArrayView> /*piece*/) override {}
+  void finish(HistogramResult& result) override {
+    const auto began = Clock::now();
+    table_.each(
+        [&](std::uint64_t group) {
+          return histogram(request_.device, table_.values(group), request_.bins.front(), request_.options);
+        },
+        [&](std::uint64_t group, Histogram found) {
+          result.channels.push_back(std::move(found));
+          std::vector<std::string>& entries = result.groups.emplace_back();
+          for (std::size_t i = 0; i < table_.names().size(); ++i) entries.emplace_back(table_.entry(group, i));
+          if (!request_.summaries || group >= most_groups_shown) return;
+          Summary& summary = result.summaries.emplace_back(dtype());
+          summary.add(table_.values(group), 0, 1);
+          summary.finish();
+        });
+    times_.compute = since(began);
+    result.group_names = table_.names();
+    result.one_value = request_.summaries && one_value(result.channels.front());
+    result.half_open = half_open();
+  }
+  void share(HistogramResult& /*result*/) override {}
+  void compare(const HistogramResult& result) const override {
+    for (std::uint64_t group = 0; group < table_.groups(); ++group) {
+      const ArrayView values = table_.values(group);
+      SlotReference<std::uint64_t> reference(slots(false), 1, 0, 1);
+      reference.add({&values, 1}, [](std::uint64_t& count) { ++count; });
+      compare_block(fmt::format("{}: group {}", name(), table_.title(group)),
+                    result.block(0, static_cast<unsigned>(group)), reference.block(0), false);
+    }
+  }
+  [[nodiscard]] Times times() const override { return times_; }
+
+ private:
+  const GroupedTable& table_;
+  Times times_;
 };
 
 // --rows: a histogram for each of many equal blocks of an input.
@@ -344,6 +400,13 @@ class Run {
     result.seconds = {opening_ + pieces_.seconds(), times.transfer, finding_ + times.compute,
                       since(began_) - verifying};
     result.texts = input_.texts();
+    if (job_.table == nullptr) return result;
+    for (std::uint64_t group = 0; group < job_.table->groups(); ++group)
+      result.names.push_back(job_.table->title(group));
+    result.texts.front().second = job_.table->report();
+    const Seconds before = job_.table->seconds({});
+    result.seconds.read += before.read;
+    result.seconds.total += before.read;
     return result;
   }
 
@@ -406,6 +469,7 @@ class Run {
       return std::make_unique<WeightedCounter>(request, job_.weights->variances, job_.rows, values_.value_or(0));
     }
     if (job_.joint) return std::make_unique<JointCounter>(request);
+    if (job_.table != nullptr) return std::make_unique<GroupCounter>(request, *job_.table);
     if (job_.rows) return std::make_unique<RowCounter>(request, *job_.rows, rows_of_rank_, *values_);
     return std::make_unique<ChannelCounter>(request);
   }

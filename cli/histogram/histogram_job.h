@@ -25,6 +25,8 @@
 
 namespace masu::cli {
 
+class GroupedTable;
+
 // What was found in one input, and the forms in which it is written.
 
 // What is known of integer data before it is counted: the limits of its dtype, or those found in it.
@@ -64,7 +66,7 @@ class Summary {
 // Reports about inputs that are texts, by name.
 using NamedReports = std::vector<std::pair<std::string, io::TextReport>>;
 
-// One of four shapes: `channels`, `rows`, `joint`, or `weighted`.
+// One of four shapes: `channels`, `rows`, `joint`, or `weighted`. Groups are channels.
 struct HistogramResult {
   io::SourceInfo source;
   std::vector<Histogram> channels;
@@ -72,14 +74,16 @@ struct HistogramResult {
   std::optional<Histogram> first_row;  // of rows: stands for them where all have the same
   std::optional<JointHistogram> joint;
   std::optional<WeightedHistogram> weighted;
-  std::string weights;                    // the name of their input
-  bool by_rows = false;                   // --rows was given
-  std::vector<std::string> names;         // of channels or columns; empty when there is one without a name
-  std::vector<Summary> summaries;         // of channels, for the table only
-  bool one_value = false;                 // every bin holds one integer value
-  bool half_open = false;                 // the last bin does not hold its upper edge
-  Dtype edge_dtype = Dtype::f64;          // how edges are printed
-  std::vector<Dtype> column_edge_dtypes;  // the same for the columns of a joint histogram
+  std::string weights;                   // the name of their input
+  bool by_rows = false;                  // --rows was given
+  std::vector<std::string> names;        // of channels or columns; empty when there is one without a name
+  std::vector<std::string> group_names;  // the columns that group; `names` has the entries of each group in one text
+  std::vector<std::vector<std::string>> groups;  // and these apart
+  std::vector<Summary> summaries;                // of channels, for the table only, and only of those that it shows
+  bool one_value = false;                        // every bin holds one integer value
+  bool half_open = false;                        // the last bin does not hold its upper edge
+  Dtype edge_dtype = Dtype::f64;                 // how edges are printed
+  std::vector<Dtype> column_edge_dtypes;         // the same for the columns of a joint histogram
   std::string device;
   Seconds seconds;
   NamedReports texts;
@@ -129,6 +133,7 @@ struct WriteOptions {
 // The threshold, null where fewer than two bins have counts, and the levels, all 0 where nothing was counted.
 std::string otsu_text(const Histogram& histogram);
 std::vector<std::uint16_t> levels_of(const Histogram& histogram);
+inline constexpr std::size_t most_groups_shown = 40;
 
 // For people: charts, and lines where there are weights.
 void write_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
@@ -232,6 +237,7 @@ struct HistogramJob {
   std::optional<Region> region;         // --region
   std::optional<std::uint64_t> pitch;   // --pitch
   bool joint = false;                   // --joint: the inputs are columns
+  const GroupedTable* table = nullptr;  // --group: what is counted instead of the input
   std::optional<WeightedJob> weights;   // --weights
   std::string device;                   // "": MASU_DEVICE, or else the best for the input's size
   std::optional<std::uint64_t> memory;  // --memory

@@ -41,14 +41,8 @@ std::string bar(double part, std::uint64_t width, bool utf8) {
   return text.empty() && part > 0 ? "▏" : text;
 }
 
-// Columns that a text of ours takes: every character is one wide.
-std::size_t columns(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 std::string padded(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, columns(text)), ' ') + text;
+  return std::string(width - std::min(width, columns_of_text(text)), ' ') + text;
 }
 
 // An edge in these digits, or in --digits.
@@ -101,7 +95,7 @@ void write_bars(std::span<const Bar> bars, const std::vector<std::string>& title
   std::vector<std::size_t> widths;
   for (const std::string& title : titles) widths.push_back(title.size());
   for (const Bar& each : bars) {
-    label_width = std::max(label_width, columns(each.label));
+    label_width = std::max(label_width, columns_of_text(each.label));
     most = std::max(most, each.count);
     for (std::size_t i = 0; i < widths.size(); ++i) widths[i] = std::max(widths[i], each.more[i].size());
   }
@@ -351,13 +345,17 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
   if (options.cumulative) titles.emplace_back("cumulative");
   if (options.percent) titles.emplace_back("percent");
   if (options.equalize) titles.emplace_back("level");
-  for (std::size_t c = 0; c < result.channels.size(); ++c) {
+  const std::size_t shown = result.groups.empty() ? result.channels.size() : result.summaries.size();
+  for (std::size_t c = 0; c < shown; ++c) {
     const Histogram& histogram = result.channels[c];
     const std::string name = result.names.empty() ? "" : result.names[c] + ": ";
     sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}{}\n", name, histogram.n(),
                      result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
                      histogram.nan(), options.otsu ? ", otsu " + otsu_text(histogram) : ""));
     write_bars(group(result, histogram, bins_a_row, options), titles, options, sink);
+  }
+  if (shown < result.channels.size()) {
+    sink(fmt::format("\n{} more groups; --format csv, json or npy has all\n", result.channels.size() - shown));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "elements/each_type.h"
 #include "elements/stored_float.h"
+#include "io/quick_number.h"
 #include "io/reader.h"
 
 #include <masu/floating_point.h>
@@ -212,6 +213,8 @@ Fit parse_integer(std::string_view text, T& value) {
   return Fit::number;
 }
 
+constexpr std::size_t longest_quick = 24;  // characters of a number that is tried the quick way
+
 bool only_digits(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -242,6 +245,16 @@ MASU_EACH_FLOAT(MASU_INSTANTIATE)
 TextNumber parse_any_number(std::string_view text) {
   text = without_plus(text);
   TextNumber number;
+  std::array<char, longest_quick + 1 + Reader::excess> copy{};
+  if (text.size() <= longest_quick) {
+    std::copy(text.begin(), text.end(), copy.begin());
+    QuickNumber quick;
+    const char* const end = take_quick_number(copy.data(), '.', quick);
+    const bool fits = !quick.whole || !quick.negative || quick.magnitude <= std::uint64_t{1} << 63;
+    if (end == copy.data() + text.size() && fits) {
+      return {quick.whole ? TextNumber::whole : TextNumber::decimal, quick.negative, quick.magnitude, quick.value};
+    }
+  }
   number.negative = text.starts_with('-');
   const std::string_view digits = text.substr(number.negative ? 1 : 0);
   if (only_digits(digits)) {

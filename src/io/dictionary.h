@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Different texts, numbered in the order in which they were first seen, with how often each was.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace masu::io {
+
+// Texts are bytes of any kind, NUL too. Ids count from 0, and do not depend on how texts are found.
+class Dictionary {
+ public:
+  struct Rules {
+    std::uint64_t memory = 0;  // bytes that it may take; 0: no limit
+    bool ignore_case = false;  // a-z are A-Z; a text keeps the spelling that came first
+    std::string name;          // of the input, for errors
+  };
+  explicit Dictionary(Rules rules);
+
+  // The id of a text, which counts once, or `times`, more. `place` is kept where the text is new. Throws out_of_memory
+  // where the limit would be passed.
+  std::uint32_t add(std::string_view text, std::uint64_t place = 0, std::uint64_t times = 1) {
+    return add_hashed(text, hash(text), place, times);
+  }
+  // The same of many texts, faster where they are many different ones. `ids` may be empty. Places count on from
+  // `place`.
+  void add(std::span<const std::string_view> texts, std::span<std::uint32_t> ids, std::uint64_t place = 0);
+  // Adds what others of the same rules have, as if all their texts came after those of this one, by their places, which
+  // grow with the ids of each: several threads count what they get, and ids are those of one. `ids`, empty or a list
+  // for each of the others, gets the ids that theirs have here.
+  void merge(std::span<const Dictionary> others, std::span<std::vector<std::uint32_t>> ids = {});
+
+  [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
+  // Valid until a text is added.
+  [[nodiscard]] std::string_view operator[](std::uint32_t id) const noexcept { return text_of(entries_[id]); }
+  [[nodiscard]] std::uint64_t count(std::uint32_t id) const noexcept { return entries_[id].count; }
+  // The place that was told when the text was new.
+  [[nodiscard]] std::uint64_t place(std::uint32_t id) const noexcept { return places_[id]; }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
+
+  // All ids by the bytes of their texts; with ignore_case by those that a-z have as A-Z.
+  [[nodiscard]] std::vector<std::uint32_t> in_order() const;
+
+ private:
+  // A short text lies in the entry, so that finding it touches one line of the cache.
+  struct Entry {
+    static constexpr std::size_t most_inside = 20;
+    std::uint64_t count = 0;
+    std::uint32_t size = 0;
+    std::array<char, most_inside> inside{};  // or the address of a longer text, behind its first bytes
+  };
+  static constexpr std::size_t head_bytes = Entry::most_inside - sizeof(const char*);
+  static constexpr std::size_t entry_bytes = sizeof(Entry) + sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  // An id + 1; 0 is free.
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t id = 0;
+  };
+
+  [[nodiscard]] static std::string_view text_of(const Entry& entry) noexcept {
+    if (entry.size <= Entry::most_inside) return {entry.inside.data(), entry.size};
+    const char* text = nullptr;
+    std::memcpy(&text, entry.inside.data() + head_bytes, sizeof text);
+    return {text, entry.size};
+  }
+  [[nodiscard]] std::uint32_t hash(std::string_view text);
+  [[nodiscard]] std::size_t slot_of(std::uint32_t hash) const noexcept { return hash & (slots_.size() - 1); }
+  [[nodiscard]] bool same(const Entry& entry, std::string_view text) const noexcept;
+  std::uint32_t add_hashed(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times);
+  std::uint32_t insert(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times);
+  void fetch(std::span<const std::uint32_t> hashes) const;
+  const char* keep(std::string_view text);
+  void grow();
+  void allow(std::uint64_t more) const;
+
+  Rules rules_;
+  std::uint64_t seed_;
+  std::vector<Slot> slots_;  // a power of two, at most half of them taken
+  std::vector<Entry> entries_;
+  std::vector<std::uint64_t> places_;
+  std::vector<std::uint32_t> hashes_;
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* free_ = nullptr;  // of the last block
+  std::size_t room_ = 0;
+  std::uint64_t block_bytes_ = 0;  // of all blocks
+  std::string folded_;
+};
+
+}  // namespace masu::io
