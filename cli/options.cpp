@@ -27,9 +27,10 @@ void add_device_options(const Subcommand& app, CommonOptions& options) {
   run.more().add_option("--threads", options.threads, "N", "Use at most N threads on the CPU");
 }
 
-void add_common_options(const Subcommand& app, CommonOptions& options) {
+void add_common_options(const Subcommand& app, CommonOptions& options, const char* formats) {
   const Subcommand result = app.group("Result");
   result.add_option("-o,--output", options.output, "FILE", "Write the result to FILE, whole or not at all");
+  result.add_option("--format", options.format, formats, "The form of the result (by the ending of -o, else table)");
   result.add_flag("--json", options.json, "Write the result as JSON");
   add_device_options(app, options);
   const Subcommand run = app.group("Running");
