@@ -253,8 +253,10 @@ std::unique_ptr<Source> open_input(Input input) {
     const bool text = !asks_raw && !head.empty() && surely_text(head);
     return text ? open_text(std::move(input)) : open_raw(std::move(input));
   }
-  if (const std::string foreign = foreign_format(head); !foreign.empty())
+  if (const std::string foreign = foreign_format(head); !foreign.empty()) {
+    if (foreign.ends_with("masu ...")) input.reader.fail("is {}", foreign);
     input.reader.fail("is {}; {}", foreign, readable);
+  }
   if (looks_like_text(head)) return open_text(std::move(input));
   input.reader.fail("is of no known format; {}, the last with a dtype (--dtype)", readable);
 }
