@@ -223,7 +223,8 @@ CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
   if (arguments.front() == "help") {
     if (arguments.size() > 2) return {Parsed::What::wrong_use, "", "help takes one COMMAND"};
     arguments.erase(arguments.begin());
-    arguments.emplace_back("--help");
+    // What the machine reads is what is asked about it.
+    if (arguments != std::vector<std::string>{"formats"}) arguments.emplace_back("--help");
   }
   const std::string& first = arguments.front();
   const auto list = subcommands(*app_);

@@ -27,9 +27,10 @@ void add_device_options(const Subcommand& app, CommonOptions& options) {
   run.more().add_option("--threads", options.threads, "N", "Use at most N threads on the CPU");
 }
 
-void add_common_options(const Subcommand& app, CommonOptions& options) {
+void add_common_options(const Subcommand& app, CommonOptions& options, const char* formats) {
   const Subcommand result = app.group("Result");
   result.add_option("-o,--output", options.output, "FILE", "Write the result to FILE, whole or not at all");
+  result.add_option("--format", options.format, formats, "The form of the result (by the ending of -o, else table)");
   result.add_flag("--json", options.json, "Write the result as JSON");
   add_device_options(app, options);
   const Subcommand run = app.group("Running");
@@ -49,21 +50,24 @@ void add_digits_option(const Subcommand& app, CommonOptions& options) {
 }
 
 void add_input_options(const Subcommand& app, InputOptions& options) {
-  app.add_option("INPUT", options.inputs, "",
-                 "A file (text, .npy, .npz[:NAME], image, raw; .gz, .zst too), - for standard input, also where there\n"
-                 "is no INPUT and no terminal, or a generator:\n"
-                 "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
+  app.add_option(
+         "INPUT", options.inputs, "",
+         "A file (text, JSON, .npy, .npz[:NAME], image, raw; masu formats lists all), - for standard input, also\n"
+         "where there is no INPUT and no terminal, or a generator:\n"
+         "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required();
   const Subcommand in = app.group("Input");
   in.add_option("--dtype", options.dtype, "DTYPE", "Element type of raw and text input: " + words_of("DTYPE"));
   in.add_option("--column", options.columns, "NAME|N",
-                "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which")
+                "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which;\n"
+                "JSON: the key, a.b for b of the object a")
       .one_value();
   in.add_option("-t,--delimiter", options.delimiter, "tab|comma|semicolon|pipe|space|blanks|C",
                 "Text input: what separates fields (the first line decides); blanks: runs of white space");
   in.add_flag("--header", options.header, "Text input: the first line names the columns");
   const Subcommand more = in.more();
-  more.add_option("--input-format", options.format, "auto|raw|text|npy|image", "How to read it (auto: by content)");
+  more.add_option("--input-format", options.format, "auto|raw|text|npy|image|json",
+                  "How to read it (auto: by content)");
   more.add_option("--offset", options.offset, "BYTES", "Raw input: bytes to skip");
   more.add_option("--count", options.count, "N", "Raw input: read at most N elements");
   more.add_option("--endian", options.endian, "little|big", "Raw input: the order of bytes (little)");

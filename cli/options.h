@@ -20,6 +20,7 @@ struct CommonOptions {
   std::string memory;
   std::string tmpdir;
   std::string output;
+  std::string format;  // of the result; "": by the ending of `output`
   std::string digits;
   std::string progress = "auto";
   bool json = false;
@@ -57,8 +58,9 @@ struct ArrayOptions {
 
 // --device and --threads, for commands that compute.
 void add_device_options(const Subcommand& app, CommonOptions& options);
-// All the others of CommonOptions, for commands that turn inputs into a result.
-void add_common_options(const Subcommand& app, CommonOptions& options);
+inline constexpr const char* result_formats = "table|csv|tsv|json|npy|raw";
+// All the others of CommonOptions, for commands that turn inputs into a result in one of these formats.
+void add_common_options(const Subcommand& app, CommonOptions& options, const char* formats = result_formats);
 // INPUT… and how it is read.
 void add_input_options(const Subcommand& app, InputOptions& options);
 

@@ -185,6 +185,7 @@ Command add_cache(CommandLine& line);
 Command add_convert(CommandLine& line);
 Command add_count(CommandLine& line);
 Command add_devices(CommandLine& line);
+Command add_formats(CommandLine& line);
 Command add_dot(CommandLine& line);
 Command add_histogram(CommandLine& line);
 Command add_max(CommandLine& line);

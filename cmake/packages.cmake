@@ -39,7 +39,7 @@ masu_deb(kernels masu-kernels science "Kernels for CUDA, compiled ahead: first c
 this version need no compiler.")
 
 # Libraries that are opened at run time, by their files' names: dpkg-shlibdeps does not see them.
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libcairo2, libjpeg62-turbo, libpng16-16, libtiff6, libwebp7, libzstd1, zlib1g")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libbz2-1.0, libcairo2, libjpeg62-turbo, liblzma5, libpng16-16, libtiff6, libwebp7, libzstd1, zlib1g")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
 set(mpirun openmpi-bin)
 if(MASU_MPI STREQUAL mpich OR NOT TARGET masu_mpi_cli_openmpi)
@@ -47,7 +47,7 @@ if(MASU_MPI STREQUAL mpich OR NOT TARGET masu_mpi_cli_openmpi)
 endif()
 set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "${mpirun}, ${CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS}")
 foreach(component LIBRARY COMMAND MPI)
-  set(CPACK_DEBIAN_${component}_PACKAGE_SUGGESTS "ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd")
+  set(CPACK_DEBIAN_${component}_PACKAGE_SUGGESTS "libcfitsio10, libhdf5-103-1, ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd")
 endforeach()
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libmasu${masu_soversion} (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtbb-dev, libhwy-dev, libopenmpi-dev | libmpich-dev, pkg-config, cmake")

@@ -75,24 +75,57 @@ void check_ending(std::string_view option, const std::string& path, std::string_
 }
 
 void check_array_ending(std::string_view option, const std::string& path) {
-  check_ending(option, path, ".npy .txt .csv");
+  check_ending(option, path, ".npy .txt .csv .tsv");
 }
 
 namespace {
 
 constexpr std::size_t sent_bytes = std::size_t{4} << 20U;
 
-ArrayForm array_form(const std::string& path, const io::SourceInfo& from) {
-  if (is_standard_output(path))
-    return from.format == "text" || is_terminal(STDOUT_FILENO) ? ArrayForm::text : ArrayForm::raw;
-  if (path.ends_with(".npy")) return ArrayForm::npy;
-  return path.ends_with(".txt") || path.ends_with(".csv") ? ArrayForm::text : ArrayForm::raw;
+ResultForm array_form(const std::string& path, const io::SourceInfo& from) {
+  if (const auto form = form_of_path(path)) return *form;
+  const bool text = is_standard_output(path) && (from.format == "text" || is_terminal(STDOUT_FILENO));
+  return text ? ResultForm::table : ResultForm::raw;
 }
+
+bool is_text(ResultForm form) {
+  return form == ResultForm::table || form == ResultForm::csv || form == ResultForm::tsv;
+}
+
+struct FormName {
+  std::string_view name;
+  ResultForm form;
+  std::string_view ending;
+};
+constexpr std::array<FormName, 6> form_names = {{{"table", ResultForm::table, ".txt"},
+                                                 {"csv", ResultForm::csv, ".csv"},
+                                                 {"tsv", ResultForm::tsv, ".tsv"},
+                                                 {"json", ResultForm::json, ".json"},
+                                                 {"npy", ResultForm::npy, ".npy"},
+                                                 {"raw", ResultForm::raw, ""}}};
 
 }  // namespace
 
-ArrayOutput::ArrayOutput(const std::string& path, const io::SourceInfo& from)
-    : form_(array_form(path, from)), csv_(path.ends_with(".csv")) {
+std::optional<ResultForm> form_of_path(const std::string& path) {
+  for (const FormName& each : form_names) {
+    if (!each.ending.empty() && path.ends_with(each.ending)) return each.form;
+  }
+  return std::nullopt;
+}
+
+std::optional<ResultForm> asked_form(const CommonOptions& common) {
+  if (common.format.empty()) return form_of_path(common.output);
+  for (const FormName& each : form_names) {
+    if (common.format == each.name) return each.form;
+  }
+  usage_error("--format takes table, csv, tsv, json, npy or raw, got '{}'", common.format);
+}
+
+ArrayOutput::ArrayOutput(const std::string& path, const io::SourceInfo& from, std::optional<ResultForm> form)
+    : form_(form.value_or(array_form(path, from))), explicit_(form.has_value()) {
+  if (form_ == ResultForm::json && ranks().several()) {
+    usage_error("--format json: ranks write an array together as table, csv, tsv, npy or raw");
+  }
   if (ranks().first()) file_.emplace(is_standard_output(path) ? "-" : path);
   if (ranks().several()) open_part();
 }
@@ -116,22 +149,44 @@ void ArrayOutput::open_part() {
 }
 
 void ArrayOutput::set_columns(std::uint64_t columns, const io::TextReport& from) {
-  lines_ = {std::max<std::uint64_t>(columns, 1), from.delimiter != '\0' ? from.delimiter : csv_ ? ',' : ' ', 0};
+  const char own = form_ == ResultForm::csv ? ',' : form_ == ResultForm::tsv ? '\t' : ' ';
+  lines_ = {std::max<std::uint64_t>(columns, 1), from.delimiter != '\0' && !explicit_ ? from.delimiter : own, 0};
 }
 
 void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order) {
-  if (form_ == ArrayForm::npy) head_ = io::npy_header(dtype, shape, fortran_order);
+  if (form_ == ResultForm::npy) head_ = io::npy_header(dtype, shape, fortran_order);
+  if (form_ == ResultForm::json) {
+    head_ = "[";
+    std::uint64_t elements = 1;
+    for (std::size_t i = shape.size(); i-- > 1 && !fortran_order;) lists_.push_back(elements *= shape[i]);
+  }
   if (!ranks().several()) file_->write(head_);
 }
 
 void ArrayOutput::each_bytes(const ArrayView& piece, const Lines& take) {
-  if (form_ == ArrayForm::text) write_lines(piece, take, &lines_);
+  if (is_text(form_)) write_lines(piece, take, &lines_);
   else take({static_cast<const char*>(piece.data), piece.count * size_of(piece.dtype)});
 }
 
 void ArrayOutput::write(const ArrayView& piece) {
   if (ranks().several()) return write_part(piece);
+  if (form_ == ResultForm::json) return write_json(piece);
   each_bytes(piece, [&](std::string_view bytes) { file_->write(bytes); });
+}
+
+// Lists in lists, as deep as the array has dimensions.
+void ArrayOutput::write_json(const ArrayView& piece) {
+  std::string text;
+  for (std::uint64_t i = 0; i < piece.count; ++i, ++listed_) {
+    if (listed_ != 0) text += ',';
+    for (const std::uint64_t elements : lists_) text.append(listed_ % elements == 0 ? 1 : 0, '[');
+    text += json_element(piece, i);
+    for (const std::uint64_t elements : lists_) text.append((listed_ + 1) % elements == 0 ? 1 : 0, ']');
+    if (text.size() < lines_bytes) continue;
+    file_->write(text);
+    text.clear();
+  }
+  file_->write(text);
 }
 
 void ArrayOutput::write_part(const ArrayView& mine) {
@@ -165,16 +220,22 @@ void ArrayOutput::write_part(const ArrayView& mine) {
 
 void ArrayOutput::commit() {
   ranks().agree("output");
+  if (form_ == ResultForm::json) file_->write("]\n");
   if (file_) file_->commit();
 }
 
+void check_array_format(const CommonOptions& common) {
+  if (common.format.empty()) check_array_ending("-o", common.output);
+  else (void)asked_form(common);
+}
+
 void check_array_output(const CommonOptions& common) {
-  check_array_ending("-o", common.output);
+  check_array_format(common);
   if (common.json && is_standard_output(common.output)) usage_error("--json needs standard output; give -o FILE");
 }
 
 std::vector<std::uint64_t> flat_shape(ArrayStream& stream, const CommonOptions& common) {
-  const bool is_counted = stream.info().count || common.output.ends_with(".npy");
+  const bool is_counted = stream.info().count || asked_form(common) == ResultForm::npy;
   const std::uint64_t count = is_counted ? stream.count() : 0;
   const std::uint64_t rows = stream.rows();
   return rows == 1 ? std::vector{count} : std::vector{rows, count / rows};
@@ -285,9 +346,11 @@ std::vector<std::string> names_of(const ColumnsResult& result, const LabelText& 
   return names;
 }
 
+template <char between>
 void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
+  constexpr char separator[] = {between};
   const auto line = [&](const std::vector<std::string>& texts) {
-    to.write(fmt::format("{}\n", fmt::join(texts, ",")));
+    to.write(fmt::format("{}\n", fmt::join(texts, std::string_view(separator, 1))));
   };
   line(names_of(result, csv_field));
   each_entry(result, element_text, csv_field, line);
@@ -336,6 +399,13 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to) {
   if (!waiting.empty()) settle();
 }
 
+void raw_columns(const ColumnsResult& result, io::OutputFile& to) {
+  result.pieces([&](std::span<const ArrayView> piece) {
+    const ArrayView& column = piece[result.array];
+    to.write(column.data, column.count * size_of(column.dtype));
+  });
+}
+
 // Rows of one length make a table of two dimensions.
 void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
   std::vector<std::uint64_t> shape;
@@ -348,29 +418,30 @@ void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
       throw Error(ErrorCode::unsupported, "-o: a .npy file needs rows of one length, and these are not; write .json");
     }
   }
-  bool begun = false;
-  result.pieces([&](std::span<const ArrayView> piece) {
-    const ArrayView& column = piece[result.array];
-    if (!begun) to.write(io::npy_header(column.dtype, shape));
-    begun = true;
-    to.write(column.data, column.count * size_of(column.dtype));
-  });
+  std::optional<Dtype> dtype;
+  result.pieces([&](std::span<const ArrayView> piece) { dtype = piece[result.array].dtype; });
+  to.write(io::npy_header(*dtype, shape));
+  raw_columns(result, to);
 }
 
 }  // namespace
 
 ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
   const std::string& path = common.output;
-  check_ending("-o", path, has_array ? ".txt .csv .json .npy" : ".txt .csv .json");
-  const bool npy = path.ends_with(".npy");
-  if (npy && common.json) usage_error("-o: a .npy file is no JSON; give --json or " + path);
-  if (npy) return ColumnsForm::npy;
-  if (common.json || path.ends_with(".json")) return ColumnsForm::json;
-  return path.ends_with(".csv") ? ColumnsForm::csv : ColumnsForm::table;
+  if (common.format.empty()) check_ending("-o", path, has_array ? ".txt .csv .tsv .json .npy" : ".txt .csv .tsv .json");
+  const auto asked = asked_form(common);
+  if (common.json && !common.format.empty() && asked != ResultForm::json)
+    usage_error("--json and --format {} exclude each other", common.format);
+  if (common.json && asked == ResultForm::npy) usage_error("-o: a .npy file is no JSON; give --json or " + path);
+  const ResultForm form = common.json ? ResultForm::json : asked.value_or(ResultForm::table);
+  if (!common.format.empty() && !has_array && (form == ResultForm::npy || form == ResultForm::raw))
+    usage_error("--format {}: the result is not one array", common.format);
+  return form;
 }
 
 void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common) {
-  constexpr std::array writers = {table_columns, csv_columns, json_columns, npy_columns};
+  constexpr std::array writers = {table_columns, csv_columns<','>, csv_columns<'\t'>,
+                                  json_columns,  npy_columns,      raw_columns};
   io::OutputFile output(common.output.empty() ? "-" : common.output);
   writers[static_cast<std::size_t>(form)](result, output);
   output.commit();

@@ -269,12 +269,13 @@ enum class Printed { nothing, numbers };
 // read.
 template <class Options, class Add>
 Command array_command(CommandLine& line, const char* name, const char* description, const char* examples,
-                      Printed printed, Exit (*run)(Options&), const Add& add, const char* alias = "") {
+                      Printed printed, Exit (*run)(Options&), const Add& add, const char* alias = "",
+                      const char* formats = result_formats) {
   const Subcommand app = line.add(name, description, alias);
   auto options = std::make_shared<Options>();
   add_input_options(app, options->input);
   add(app, *options);
-  add_common_options(app, options->common);
+  add_common_options(app, options->common, formats);
   if (printed == Printed::numbers) add_digits_option(app, options->common);
   app.footer(examples);
   return {app, [options, run] { return run(*options); }};
@@ -290,16 +291,22 @@ struct LineForm {
 };
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullptr);
 
-// How an array is written to a path; "" and "-" are standard output.
-enum class ArrayForm { raw, text, npy };
+// How results are written. Of an array, `table` is one number a line.
+enum class ResultForm { table, csv, tsv, json, npy, raw };
+// What --format says, else the ending of -o; nothing where neither does.
+std::optional<ResultForm> asked_form(const CommonOptions& common);
+std::optional<ResultForm> form_of_path(const std::string& path);
 
 // Several ranks write each its part of a file at its place, and the first one gives the file its name when all have.
 // Output that is no named file, such as standard output, is written by the first rank. All of it is collective then
 // (ranks.h).
 class ArrayOutput {
  public:
-  // In the form that the path says. `from` is the input that it is made of.
-  ArrayOutput(const std::string& path, const io::SourceInfo& from);
+  // In that form, else as the path says; "" and "-" are standard output. `from` is the input that it is made of.
+  ArrayOutput(const std::string& path, const io::SourceInfo& from, std::optional<ResultForm> form = std::nullopt);
+  // Where -o says, in the form that --format says.
+  ArrayOutput(const CommonOptions& common, const io::SourceInfo& from)
+      : ArrayOutput(common.output, from, common.format.empty() ? std::nullopt : asked_form(common)) {}
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   // With several ranks once: the elements of this rank, after those of the ranks before.
@@ -316,9 +323,12 @@ class ArrayOutput {
   void open_part();
   void each_bytes(const ArrayView& piece, const Lines& take);
   void write_part(const ArrayView& mine);
-  ArrayForm form_;
+  void write_json(const ArrayView& piece);
+  ResultForm form_;
+  bool explicit_;  // the form was asked for, so its delimiter goes before the input's
   LineForm lines_;
-  bool csv_;
+  std::vector<std::uint64_t> lists_;  // JSON: elements of each list in the outermost one
+  std::uint64_t listed_ = 0;
   std::string head_;
   std::optional<io::OutputFile> file_;  // of the first rank
   std::optional<io::OutputPart> part_;  // of another
@@ -334,10 +344,12 @@ bool is_same_output(const std::string& a, const std::string& b);
 void check_ending(std::string_view option, const std::string& path, std::string_view written);
 // As arrays are written.
 void check_array_ending(std::string_view option, const std::string& path);
+// The same of -o, unless --format says the form.
+void check_array_format(const CommonOptions& common);
 
 // What the commands share that turn one array into another: where it goes, and what is said of it.
 
-// Wrong use: --json where standard output has the array.
+// Wrong use: --json where standard output has the array, an ending that no array has.
 void check_array_output(const CommonOptions& common);
 
 // The shape of an array without one: the number of its elements, or rows of equal length. Reads streams through where a
@@ -396,9 +408,9 @@ struct ColumnsResult {
   std::string json_rest;  // the other members of JSON
 };
 
-// How results are written: JSON with --json or a file's ending .json, CSV with .csv, .npy, else a table. Throws for
-// .npy where the result is not one array.
-enum class ColumnsForm { table, csv, json, npy };
+// As --format, --json or the ending of -o says, else a table. Throws for .npy and raw where the result is not one
+// array.
+using ColumnsForm = ResultForm;
 ColumnsForm columns_form(const CommonOptions& common, bool has_array);
 
 // To -o, or standard output.

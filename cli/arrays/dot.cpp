@@ -74,7 +74,8 @@ void verify(const ReferenceSum& reference, Dtype dtype, std::uint64_t found) {
 Exit run_command(DotCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   const Dtype wanted = parse_result(asked.result);
-  check_ending("-o", common.output, ".txt .json .npy");
+  if (common.format.empty()) check_ending("-o", common.output, ".txt .json .npy");
+  const ColumnsForm form = columns_form(common, true);
   const auto began = Clock::now();
   std::vector<Way> ways;
   Sources sources = open_both(asked.input, common, ways);
@@ -124,8 +125,7 @@ Exit run_command(DotCommandOptions& asked) {
   found.one = found.bare = true;
   found.json_rest = fmt::format(R"("n":{},"dtype":"{}","device":{}{},{})", sums.count(), to_string(info.dtype),
                                 json_string(device.id()), json_report(text, notes), json_seconds(seconds));
-  const bool json = common.json || common.output.ends_with(".json");
-  write_columns(found, json ? ColumnsForm::json : columns_form(common, true), common);
+  write_columns(found, form, common);
   if (common.verify && !common.quiet) note(fmt::format("verified: {} values", sums.count()));
   if (common.time) note_times(seconds, 2 * sums.count() * size_of(info.dtype));
   return Exit::done;

@@ -55,7 +55,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   const Dtype to = named("--to", words_of("DTYPE"), asked.to, dtype_from_name);
   ConvertOptions how = conversion(asked);
   ArrayStream stream(asked, Work::moving, "convert");
-  ArrayOutput output(common.output, stream.info());
+  ArrayOutput output(common, stream.info());
   output.begin(to, shape_of(stream, common), stream.info().fortran_order);
   ArrayDone done;
   std::vector<std::byte> result;
@@ -96,7 +96,7 @@ struct ScanCommandOptions : ArrayOptions {
 class ScanJob {
  public:
   ScanJob(ArrayStream& stream, const ScanOptions& how, const CommonOptions& common)
-      : stream_(stream), how_(how), verify_(common.verify), output_(common.output, stream.info()) {}
+      : stream_(stream), how_(how), verify_(common.verify), output_(common, stream.info()) {}
 
   // Rows of `row_length` elements, or all as one.
   ArrayDone operator()(std::uint64_t row_length, const std::vector<std::uint64_t>& shape) {
@@ -252,7 +252,7 @@ class TransposeJob {
   TransposeJob(ArrayStream& stream, const Matrix& matrix, const CommonOptions& common)
       : stream_(stream),
         matrix_(matrix),
-        output_(common.output, stream.info()),
+        output_(common, stream.info()),
         pixel_(matrix.depth * size_of(stream.info().dtype)),
         reference_(stream.whole()) {}
 

@@ -341,7 +341,7 @@ Exit run_command(ReduceCommandOptions& asked) {
     for (const Column& column : found.columns) views.push_back(column.view());
     take(views);
   };
-  if (request.row_length && form == ColumnsForm::csv) result.rows.assign(request.rows, 1);
+  if (request.row_length && (form == ColumnsForm::csv || form == ColumnsForm::tsv)) result.rows.assign(request.rows, 1);
   result.one = !request.row_length;
   result.bare = request.ops.size() == 1;
   result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", found.count, to_string(dtype), stream.json_end(seconds));

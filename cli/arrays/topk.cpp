@@ -226,8 +226,8 @@ Exit run_lines(TopkCommandOptions& asked, bool skip_nan, std::uint64_t k) {
     usage_error("--lines takes no --rows, --dtype, --verify or --json");
   if (asked.keys.empty()) asked.keys = std::exchange(asked.input.columns, {});
   if (asked.keys.empty() || !asked.input.columns.empty()) usage_error("--lines needs --key or --column, one of them");
-  if (asked.index) check_array_ending("-o", asked.common.output);
-  else check_line_output(asked.common.output);
+  if (asked.index) check_array_format(asked.common);
+  else check_line_output(asked.common);
   const LineKey usual{"", LineKey::Kind::any, !asked.smallest};
   LinesRequest request{asked.common, asked.input, parse_line_keys(asked.keys, usual), k};
   request.ignore_case = asked.ignore_case;

@@ -40,7 +40,6 @@ struct HistogramCommandOptions : ArrayOptions {
   std::string pitch;
   std::string outside = "drop";
   std::string strategy = "auto";
-  std::string format;
   std::string plot;
   std::string weights;
   std::string weights_format = "auto";
@@ -67,8 +66,13 @@ struct HistogramCommandOptions : ArrayOptions {
 constexpr std::uint64_t most_series = 64;                       // of a plot
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
-constexpr std::array<Format, 4> formats{
-    {{"table", write_table}, {"json", write_json}, {"csv", write_csv}, {"npy", write_npy}}};
+constexpr std::array<Format, 7> formats{{{"table", write_table},
+                                         {"csv", write_csv},
+                                         {"tsv", write_tsv},
+                                         {"json", write_json},
+                                         {"npy", write_npy},
+                                         {"raw", write_raw},
+                                         {"uhi", write_uhi}}};
 
 const Format* find_format(std::string_view name) {
   const auto* const found =
@@ -126,13 +130,13 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   by.add_option("--weights", weights, "FILE",
                 "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
                 "once. Read as the input is, but for the options below");
-  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image", "How to read them (auto: by content)");
+  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image|json",
+                "How to read them (auto: by content)");
   by.add_option("--weights-dtype", weights_dtype, "DTYPE", "Element type of raw and text weights");
   by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
   by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
 
   const Subcommand result = app.group("Result");
-  result.add_option("--format", format, "table|json|csv|npy", "The form of the result (table, or by the ending of -o)");
   result.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1");
   result.more().add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
   result.add_flag("--percent", percent, "Also the share of all values, per cent");
@@ -146,18 +150,19 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
 }
 
 const Format& HistogramCommandOptions::chosen_format() const {
-  check_ending("-o", common.output, ".txt .json .csv .npy");
+  const std::string& format = common.format;
+  if (format.empty()) check_ending("-o", common.output, ".txt .json .csv .tsv .npy");
   if (common.json) {
     if (!format.empty() && format != "json") usage_error("--json and --format " + format + " exclude each other");
     return *find_format("json");
   }
   if (!format.empty()) {
     if (const Format* found = find_format(format)) return *found;
-    usage_error("--format takes table, json, csv or npy, got '" + format + "'");
+    usage_error("--format takes table, csv, tsv, json, npy, raw or uhi, got '" + format + "'");
   }
   const std::size_t dot = common.output.rfind('.');
   const Format* found = dot == std::string::npos ? nullptr : find_format(common.output.substr(dot + 1));
-  return found != nullptr ? *found : formats.front();
+  return found != nullptr && found->name != "raw" && found->name != "uhi" ? *found : formats.front();
 }
 
 HistogramJob HistogramCommandOptions::job() const {
@@ -303,7 +308,8 @@ void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
 
 void make_visible(HistogramResult& result, const Format& form, bool to_stdout) {
   // JSON has escapes of its own, and a CSV file is no terminal.
-  if (form.name != "table" && !(form.name == "csv" && to_stdout && is_terminal(STDOUT_FILENO))) return;
+  const bool lines = form.name == "csv" || form.name == "tsv";
+  if (form.name != "table" && !(lines && to_stdout && is_terminal(STDOUT_FILENO))) return;
   result.source.name = visible(result.source.name);
   result.weights = visible(result.weights);
   for (std::string& name : result.names) name = visible(name);
@@ -313,7 +319,7 @@ void make_visible(HistogramResult& result, const Format& form, bool to_stdout) {
 }
 
 void tell(const HistogramResult& result, const Format& form, const CommonOptions& common) {
-  const bool outsiders_unseen = !result.weighted && (form.name == "csv" || form.name == "npy");
+  const bool outsiders_unseen = !result.weighted && form.name != "table" && form.name != "json" && form.name != "uhi";
   if (!common.quiet) print_notes(result, outsiders_unseen, common.verify);
   if (common.time) note_times(result.seconds, result.bytes);
 }
@@ -366,10 +372,16 @@ Exit run_command(HistogramCommandOptions& asked) {
   const std::span<const std::string> inputs = asked.input.inputs;
   const bool several = inputs.size() > 1 && !work.joint;
   if (several && std::count(inputs.begin(), inputs.end(), "-") > 1) usage_error("standard input can be one INPUT only");
-  if (form.name == "npy") {
-    if (several) usage_error("--format npy takes one input");
-    if (asked.density && asked.cumulative) usage_error("--format npy holds --density or --cumulative, not both");
-    if (to_stdout && is_terminal(STDOUT_FILENO)) usage_error("--format npy does not go to a terminal; use -o FILE");
+  if (form.name == "npy" || form.name == "raw") {
+    if (several) usage_error("--format {} takes one input", form.name);
+    if (asked.density && asked.cumulative)
+      usage_error("--format {} holds --density or --cumulative, not both", form.name);
+    if (to_stdout && is_terminal(STDOUT_FILENO))
+      usage_error("--format {} does not go to a terminal; use -o FILE", form.name);
+  }
+  if (form.name == "uhi") {
+    if (several) usage_error("--format uhi takes one input");
+    if (asked.density || asked.cumulative) usage_error("--format uhi has no --density and no --cumulative");
   }
 
   if (!asked.plot.empty()) {
@@ -428,7 +440,8 @@ Exit run_command(HistogramCommandOptions& asked) {
 Command add_histogram(CommandLine& line) {
   return array_command<HistogramCommandOptions>(
       line, "histogram", "Count how many values fall into each bin", histogram_examples, Printed::numbers, run_command,
-      [](const Subcommand& app, HistogramCommandOptions& options) { options.add_to(app); }, "hist");
+      [](const Subcommand& app, HistogramCommandOptions& options) { options.add_to(app); }, "hist",
+      "table|csv|tsv|json|npy|raw|uhi");
 }
 
 }  // namespace masu::cli

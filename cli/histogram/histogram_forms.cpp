@@ -202,18 +202,27 @@ std::string json_group(const HistogramResult& result, std::uint64_t group) {
   return fmt::format(R"("group":{{{}}},)", members);
 }
 
-}  // namespace
-
-void write_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+void write_separated(const HistogramResult& result, const WriteOptions& options, const Sink& sink,
+                     std::string_view between) {
   TextSink to(sink);
   each_line(result, options, [&](const auto& texts) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      if (i > 0) to.add(",");
+      if (i > 0) to.add(between);
       to.add(texts[i]);
     }
     to.add("\n");
   });
   to.flush();
+}
+
+}  // namespace
+
+void write_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  write_separated(result, options, sink, ",");
+}
+
+void write_tsv(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  write_separated(result, options, sink, "\t");
 }
 
 void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
@@ -304,6 +313,69 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
   to.flush();
 }
 
+// A histogram of scikit-hep's UHI (schema 1) for each row and channel, by name. A NaN has no bin there, so metadata
+// have their number; of points, and beside variances, also that of what lies in no bin.
+void write_uhi(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  TextSink to(sink);
+  const std::vector<BinEdges> columns = columns_of(result);
+  const bool numbered = result.joint || columns.size() > 1;
+  const bool variances = result.weighted && !result.weighted->variances().empty();
+  const bool flow = !numbered && !variances;
+  // Numbers as they are: Python, like others, reads NaN and Infinity without quotes.
+  const auto bare = [](std::string text) {
+    std::erase(text, '"');
+    return text;
+  };
+  to.add("{");
+  const char* between = "";
+  for (std::uint64_t row = 0; row < result.row_count(); ++row) {
+    for (unsigned channel = 0; channel < result.channel_count(); ++channel) {
+      const bool named = result.channel_count() > 1 && channel < result.names.size();
+      std::string name = result.by_rows ? fmt::format("row {}", row) : "";
+      if (named) name += (name.empty() ? "" : " ") + result.names[channel];
+      to.add(fmt::format(
+          R"({}{}:{{"uhi_schema":1,"writer_info":{{"masu":{{"version":"{}"}}}},"metadata":{{"source":{})", between,
+          json_string(name.empty() ? "histogram" : name), version(), json_string(result.source.name)));
+      between = ",";
+      const std::vector<Beside> beside = beside_bins(result, channel);
+      for (const Beside& each : beside) {
+        if (!flow || each.name == "nan")
+          to.add(fmt::format(R"(,"{}":{})", each.name, bare(json_of_text(each.text(row)))));
+      }
+      to.add(R"(},"axes":[)");
+      for (std::size_t d = 0; d < columns.size(); ++d) {
+        to.add(d == 0 ? R"({"type":"variable","edges":)" : R"(,{"type":"variable","edges":)");
+        to.list(columns[d].bins + 1,
+                [&](std::uint64_t i) { to.add(bare(json_number(columns[d].edge(i), columns[d].dtype))); });
+        to.add(fmt::format(R"(,"underflow":{0},"overflow":{0},"circular":false)", flow));
+        if (numbered)
+          to.add(
+              fmt::format(R"(,"metadata":{{"label":{}}})", json_string(result.column_name(static_cast<unsigned>(d)))));
+        to.add("}");
+      }
+      to.add(fmt::format(R"(],"storage":{{"type":"{}")", variances ? "weighted" : result.weighted ? "double" : "int"));
+      WriteOptions plain = options;
+      plain.density = plain.cumulative = false;
+      for (const Quantity& each : quantities(result, plain, channel)) {
+        const auto entry = [&](std::uint64_t bin) { return bare(json_of_text(each.text(row, bin))); };
+        to.add(each.one == "variance" ? R"(,"variances":)" : R"(,"values":)");
+        if (!flow) {
+          write_grid(columns, entry, to);
+          continue;
+        }
+        const std::uint64_t bins = columns.front().bins;
+        to.list(bins + 2, [&](std::uint64_t i) {
+          if (i == 0 || i > bins) to.add(bare(json_of_text(beside[i == 0 ? 0 : 1].text(row))));
+          else to.add(entry(i - 1));
+        });
+      }
+      to.add("}}");
+    }
+  }
+  to.add("}\n");
+  to.flush();
+}
+
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   std::vector<std::uint64_t> shape;
   if (result.by_rows) shape.push_back(result.row_count());
@@ -314,6 +386,11 @@ void write_npy(const HistogramResult& result, const WriteOptions& options, const
                       : is_signed(weights)                 ? Dtype::i64
                                                            : Dtype::u64,
                       shape));
+  write_raw(result, options, sink);
+}
+
+void write_raw(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  const Dtype weights = result.weighted ? result.weighted->weights_dtype() : Dtype::u64;
   const auto bytes = [&](const auto& values) {
     sink({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(values[0])});
   };

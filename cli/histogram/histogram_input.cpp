@@ -212,7 +212,7 @@ HistogramInput columns_of_one(const HistogramJob& job, const std::string& input)
   if (!job.columns.empty()) options.column = job.columns.front();
   SharedSource shared = open_one(job, input, options, true);
   const io::SourceInfo info = shared.source->info();
-  const bool table = info.format == "npy" && info.shape.size() == 2 && !job.channels && !job.region;
+  const bool table = info.channels.empty() && info.shape.size() == 2 && !job.channels && !job.region;
   if (table) check_columns(info.shape[1], info.name);
   if (table && info.fortran_order && info.shape[1] > 1) return fortran_columns(job, input, info);
   HistogramInput result;

@@ -140,9 +140,13 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
 void write_weighted_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 void write_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_tsv(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 // The counts (or, as asked, the cumulative counts) as u64, totals, or the density as f64: of shape (bins),
 // (channels, bins), (rows, bins), (rows, channels, bins), or that of a joint histogram's grid.
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_raw(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+// JSON of scikit-hep's UHI.
+void write_uhi(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 
 // Which bins the options --bins, --range, --edges, --integers and --log ask for.
 

@@ -80,7 +80,7 @@ std::uint64_t bins_a_place(std::uint64_t bins, std::uint64_t places) {
 std::string headline(const HistogramResult& result) {
   const io::SourceInfo& source = result.source;
   std::string text = fmt::format("{}: {} {}", source.name, source.format, to_string(source.dtype));
-  if (source.format != "npy" && source.shape.size() >= 2) {
+  if (!source.channels.empty() && source.shape.size() >= 2) {
     text += fmt::format(", {} x {} pixels", source.shape[1], source.shape[0]);
   }
   if (source.largest != 0) text += fmt::format(", values 0 to {}", source.largest);

@@ -142,6 +142,6 @@ struct LinesDone {
 LinesDone sort_lines(const LinesRequest& asked, const char* what);
 
 // Wrong use: an ending that is no text's.
-void check_line_output(const std::string& path);
+void check_line_output(const CommonOptions& common);
 
 }  // namespace masu::cli

@@ -59,8 +59,8 @@ void SortCommandOptions::check() const {
   for (const auto& [broken, rule] : rules) {
     if (broken) usage_error(rule);
   }
-  if (!of_lines() || index) check_array_ending("-o", common.output);
-  else check_line_output(common.output);
+  if (!of_lines() || index) check_array_format(common);
+  else check_line_output(common);
   check_array_ending("--values-output", values_output);
   (void)sort_algorithm_from_name(algorithm);
 }

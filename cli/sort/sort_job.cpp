@@ -100,7 +100,7 @@ class SortRun {
     open_values();
     share();
     device_ = device_of_rank(asked.common.device, Work::sorting, known_bytes(*keys_.source).value_or(0));
-    output_.emplace(asked.common.output, info());
+    output_.emplace(asked.common, info());
     if (values_) values_output_.emplace(asked.values_output, values_->source->info());
     opening_ = since(began_);
   }

@@ -25,7 +25,7 @@ class LineOutput {
       : end_(rows.line_end()), visible_(is_standard_output(asked.common.output) && is_terminal(STDOUT_FILENO)) {
     io::SourceInfo info;
     info.format = "text";
-    if (asked.index) places_.emplace(asked.common.output, info);
+    if (asked.index) places_.emplace(asked.common, info);
     else file_.emplace(asked.common.output.empty() ? "-" : asked.common.output);
     if (file_ && !rows.header().empty()) write(rows.header());
   }
@@ -98,7 +98,9 @@ void add_report(io::TextReport& all, const io::TextReport& more) {
 
 }  // namespace
 
-void check_line_output(const std::string& path) {
+void check_line_output(const CommonOptions& common) {
+  const std::string& path = common.output;
+  if (!common.format.empty()) usage_error("--format is not for whole lines, which are written as they stand");
   const std::size_t dot = path.rfind('.');
   const std::string ending = dot == std::string::npos ? "" : path.substr(dot);
   for (const std::string_view known : {".npy", ".npz", ".json", ".gz", ".zst", ".png"}) {

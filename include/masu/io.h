@@ -20,8 +20,8 @@
 namespace masu::io {
 
 /// How an input is read. `automatic` detects it by content.
-enum class InputFormat { automatic, raw, text, npy, image };
-/// "auto", "raw", "text", "npy", "image". Throws invalid_argument, listing the names.
+enum class InputFormat { automatic, raw, text, npy, image, json };
+/// "auto", "raw", "text", "npy", "image", "json". Throws invalid_argument, listing the names.
 MASU_EXPORT InputFormat input_format_from_name(std::string_view name);
 
 enum class Endian { little, big };
@@ -36,7 +36,8 @@ struct SourceOptions {
   bool boolean = false;                ///< raw of u8: bytes other than 0 are read as 1
   bool alpha = true;                   ///< images: false leaves the alpha channel out
   std::string column;                  ///< text: a name of the header, or a number from 1 (name:X, number:N where it
-                                       ///< could be both); empty: every field
+                                       ///< could be both); empty: every field. JSON: the key, a.b for b of the
+                                       ///< object a; empty: the only one
   std::string delimiter;               ///< text: one character, or tab, comma, semicolon, pipe, space, or blanks (runs
                                        ///< of white space); empty: the first line decides
   bool header = false;                 ///< text: the first line names the columns
@@ -55,12 +56,12 @@ struct SourceOptions {
 };
 
 struct SourceInfo {
-  std::string name;  ///< as the caller gave it, for messages ("-" is "standard input")
-  std::string
-      format;  ///< "bmp", "jpeg", "png", "pnm", "pfm", "tiff", "webp", "npy", "raw", "text", "random", "iota", "zeros"
+  std::string name;    ///< as the caller gave it, for messages ("-" is "standard input")
+  std::string format;  ///< "hdf5", "fits", "bmp", "jpeg", "png", "pnm", "pfm", "tiff", "webp", "npy", "raw", "text",
+                       ///< "random", "iota", "zeros"
   Dtype dtype = Dtype::u8;
   std::optional<std::uint64_t> count;  ///< elements, where known before reading
-  std::vector<std::uint64_t> shape;    ///< .npy: its shape; images: height, width, channels
+  std::vector<std::uint64_t> shape;    ///< .npy, HDF5, FITS: its shape; images: height, width, channels
   bool fortran_order = false;          ///< .npy; the elements come in the file's order
   std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
                                        ///< numbers from 0 for what has no name; elsewhere empty
@@ -142,12 +143,21 @@ class MASU_EXPORT Source {
 };
 
 /// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`). Files
-/// compressed by gzip or zstd are decompressed as they are read; `FILE.npz:NAME` is an array of a .npz, `FILE.npz` its
-/// only one.
+/// compressed by gzip, zstd, xz or bzip2 are decompressed as they are read; `FILE.npz:NAME` is an array of a .npz,
+/// `FILE.h5:/path` a dataset, `FILE.fits:N` an image of HDU N, the primary one being 0; without it, the only one.
 /// Only headers are read, but of text. Throws io for what cannot be opened or is malformed, invalid_argument for
 /// options or generator texts that are wrong. Text without a dtype is parsed to its end: a stream, once. Text without a
 /// number is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
+
+/// A format, or a family of them, and whether this machine can read it.
+struct FormatSupport {
+  std::string name;     ///< "PNG"
+  std::string endings;  ///< of files, without the dot: "jpg jpeg"
+  std::string missing;  ///< why not: the library, and Debian's package of it; empty where it can
+};
+/// Opens the libraries to know.
+MASU_EXPORT std::vector<FormatSupport> formats();
 
 /// Gives texts without a dtype one that all of the sources have, before the first read: that of the others where there
 /// are any, else f64, u64 or i64, the first of them that one of the texts needs. Throws io where a number does not fit.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes that other bytes stand for, by zlib and libzstd, which are opened when they are first needed: gzip, of one
-// member or several, as `cat` and bgzip leave them; one file of a ZIP archive, stored or deflated, as NumPy writes .npz
-// (the archive's directory, at its end, is believed; it may be a ZIP64 one); Zstandard, frames of data one after
-// another, and those that are to be skipped.
+// Bytes that other bytes stand for, by zlib, which is opened when it is first needed: gzip, of one member or several,
+// as `cat` and bgzip leave them; one file of a ZIP archive, stored or deflated, as NumPy writes .npz (the archive's
+// directory, at its end, is believed; it may be a ZIP64 one).
 #include "io/sources.h"
 
 #include <fmt/format.h>
@@ -16,26 +15,12 @@
 #define MASU_HAS_ZLIB
 #include <zlib.h>
 #endif
-#if __has_include(<zstd.h>)
-#define MASU_HAS_ZSTD
-#include <zstd.h>
-#endif
 
 namespace masu::io {
 namespace {
 
 std::uint32_t zip_signature(unsigned a, unsigned b) noexcept {
   return 'P' | 'K' << 8 | a << 16 | b << 24;
-}
-
-bool is_zstd_frame(std::span<const std::byte> head) noexcept {
-  return head.size() >= 4 && load_little<std::uint32_t>(head.data()) == 0xfd2fb528;
-}
-
-[[noreturn]] [[maybe_unused]] void refuse(const Reader& reader, std::string_view format, std::string_view library,
-                                          std::string_view package) {
-  throw Error(ErrorCode::unsupported, fmt::format("{}: {} needs {}, which masu was built without (Debian: {})",
-                                                  reader.name(), format, library, package));
 }
 
 }  // namespace
@@ -52,16 +37,11 @@ bool is_zip(std::span<const std::byte> head) noexcept {
   return magic == zip_signature(3, 4) || magic == zip_signature(5, 6);  // the second: an empty one
 }
 
-bool is_zstd(std::span<const std::byte> head) noexcept {
-  if (head.size() < 4) return false;
-  return is_zstd_frame(head) || (load_little<std::uint32_t>(head.data()) & 0xfffffff0) == 0x184d2a50;  // skipped
-}
-
 #ifdef MASU_HAS_ZLIB
 namespace {
 
 struct LibZ {
-  SharedLibrary library{"deflated data", "libz.so.1", "zlib1g"};
+  SharedLibrary library = library_of("deflated data");
 #define MASU_ZLIB_FUNCTIONS(X) X(inflateInit2_) X(inflate) X(inflateReset) X(inflateEnd) X(crc32_z)
   MASU_ZLIB_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
@@ -212,8 +192,9 @@ class ZipDirectory {
                    pipe ? "save it to a file, of which FILE.npz:NAME is one" : "say which, as in FILE.npz:NAME");
     }
     if (chosen.name.empty()) {
-      reader_.fail(arrays == 0 ? "is a ZIP archive without an array (.npy)"
-                               : fmt::format("has no array {}; it has {}", printable(array), names));
+      reader_.fail(arrays == 0
+                       ? "is a ZIP archive without an array (.npy); of another file in it: unzip -p FILE | masu ..."
+                       : fmt::format("has no array {}; it has {}", printable(array), names));
     }
     locate(chosen);
     return chosen;
@@ -402,79 +383,10 @@ std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array) {
 #else
 
 std::unique_ptr<ByteStream> gzip_stream(Reader reader) {
-  refuse(reader, "gzip", "zlib", "zlib1g-dev");
+  refuse_unbuilt(reader, "gzip", "zlib", "zlib1g-dev");
 }
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view /*array*/) {
-  refuse(reader, "zip", "zlib", "zlib1g-dev");
-}
-
-#endif
-
-#ifdef MASU_HAS_ZSTD
-namespace {
-
-struct LibZstd {
-  SharedLibrary library{"Zstandard", "libzstd.so.1", "libzstd1"};
-#define MASU_ZSTD_FUNCTIONS(X) \
-  X(ZSTD_createDCtx) X(ZSTD_freeDCtx) X(ZSTD_decompressStream) X(ZSTD_DCtx_reset) X(ZSTD_isError) X(ZSTD_getErrorName)
-  MASU_ZSTD_FUNCTIONS(MASU_FOUND_FUNCTION)
-};
-
-// The memory of a frame's window is bounded by libzstd itself, by 128 MiB.
-class ZstdStream final : public DecodedStream {
- public:
-  explicit ZstdStream(Reader reader) : DecodedStream(std::move(reader)) {
-    zstd_.library.require(reader_.name());
-    context_.reset(zstd_.ZSTD_createDCtx());
-    if (context_ == nullptr) throw std::bad_alloc();
-  }
-
- private:
-  std::size_t decode(std::byte* target, std::size_t bytes) override {
-    ZSTD_outBuffer out{target, bytes, 0};
-    while (out.pos == 0) {
-      const auto bytes_in = reader_.peek(between_frames_ ? 4 : 1);
-      if (bytes_in.empty() && between_frames_) {
-        if (!has_data_) reader_.fail("zstd: has no frame with data");
-        return 0;
-      }
-      has_data_ = has_data_ || (between_frames_ && is_zstd_frame(bytes_in));
-      ZSTD_inBuffer in{bytes_in.data(), bytes_in.size(), 0};
-      const std::size_t result = zstd_.ZSTD_decompressStream(context_.get(), &out, &in);
-      reader_.consume(in.pos);
-      if (zstd_.ZSTD_isError(result) != 0) {
-        reader_.fail("zstd: {} (at byte {})", zstd_.ZSTD_getErrorName(result), reader_.position());
-      }
-      between_frames_ = result == 0;
-      // Without more input it may still have output to give, but not more than that.
-      if (bytes_in.empty() && out.pos == 0 && !between_frames_)
-        reader_.fail("truncated: the file ends at byte {} inside zstd data", reader_.position());
-    }
-    return out.pos;
-  }
-
-  void begin_again() override {
-    reader_.seek(0);
-    (void)zstd_.ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
-    between_frames_ = true;
-  }
-
-  const LibZstd& zstd_ = opened<LibZstd>();
-  std::unique_ptr<ZSTD_DCtx, decltype(&::ZSTD_freeDCtx)> context_{nullptr, zstd_.ZSTD_freeDCtx};
-  bool between_frames_ = true;
-  bool has_data_ = false;  // not only frames that are skipped
-};
-
-}  // namespace
-
-std::unique_ptr<ByteStream> zstd_stream(Reader reader) {
-  return std::make_unique<ZstdStream>(std::move(reader));
-}
-
-#else
-
-std::unique_ptr<ByteStream> zstd_stream(Reader reader) {
-  refuse(reader, "zstd", "libzstd", "libzstd-dev");
+  refuse_unbuilt(reader, "zip", "zlib", "zlib1g-dev");
 }
 
 #endif

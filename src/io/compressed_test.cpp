@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gzip, zstd and .npz: what they stand for is read as if it lay there, and damage is an error.
+// gzip, zstd, xz, bzip2 and .npz: what they stand for is read as if it lay there, and damage is an error.
 #include "io/test_files.h"
 
 #include <zstd.h>
@@ -16,6 +16,29 @@ Bytes zstd(const Bytes& data) {
   Bytes out(ZSTD_compressBound(data.size()), '\0');
   out.resize(ZSTD_compress2(context, out.data(), out.size(), data.data(), data.size()));
   ZSTD_freeCCtx(context);
+  return out;
+}
+
+// Other bytes than the library's: written by its encoder, whose ABI is declared here.
+Bytes xz(const Bytes& data) {
+  static SharedLibrary library = library_of("xz");
+  std::size_t (*bound)(std::size_t) = library.function("lzma_stream_buffer_bound");
+  int (*encoder)(std::uint32_t, int, const void*, const char*, std::size_t, char*, std::size_t*, std::size_t) =
+      library.function("lzma_easy_buffer_encode");
+  Bytes out(bound(data.size()), '\0');
+  std::size_t bytes = 0;
+  EXPECT_EQ(encoder(6, 4, nullptr, data.data(), data.size(), out.data(), &bytes, out.size()), 0);  // with a CRC-64
+  out.resize(bytes);
+  return out;
+}
+
+Bytes bzip2(const Bytes& data) {
+  static SharedLibrary library = library_of("bzip2");
+  int (*encoder)(char*, unsigned*, const char*, unsigned, int, int, int) = library.function("BZ2_bzBuffToBuffCompress");
+  Bytes out(data.size() + data.size() / 50 + 600, '\0');
+  auto bytes = static_cast<unsigned>(out.size());
+  EXPECT_EQ(encoder(out.data(), &bytes, data.data(), static_cast<unsigned>(data.size()), 9, 0, 0), 0);
+  out.resize(bytes);
   return out;
 }
 
@@ -104,7 +127,7 @@ void expect_no_wrong_values(const Bytes& bytes, const std::vector<std::uint32_t>
 TEST(Compressed, IsReadAsWhatItStandsFor) {
   const auto values = numbers(100'003);
   const Bytes elements(reinterpret_cast<const char*>(values.data()), values.size() * 4);
-  for (const auto compress : {gzip, zstd}) {
+  for (const auto compress : {gzip, zstd, xz, bzip2}) {
     expect_values(compress(npy(values)), values);
     expect_values(compress(elements), values, raw_of(Dtype::u32));
     expect_values<std::int64_t>(compress("5\n7\n-1\n"), {5, 7, -1});
@@ -135,6 +158,8 @@ TEST(Compressed, ImagesGoBack) {
   expect_values(bmp, expected);
   expect_values(gzip(bmp), expected);
   expect_values(zstd(bmp), expected);
+  expect_values(xz(bmp), expected);
+  expect_values(bzip2(bmp), expected);
 }
 
 TEST(Compressed, SeveralMembersAndFrames) {
@@ -149,13 +174,18 @@ TEST(Compressed, SeveralMembersAndFrames) {
   const Bytes skipped = little(0x184d2a53, 4) + little(5, 4) + "notes";
   expect_values(skipped + zstd(first) + skipped + zstd("") + zstd(second) + skipped, values);
   expect_bad(zstd(all) + "more bytes", "zstd: ");
+  expect_values(xz(first) + xz("") + Bytes(8, '\0') + xz(second), values);
+  expect_bad(xz(all) + "more bytes than a header has", "xz: ");
+  expect_values(bzip2(first) + bzip2("") + bzip2(second), values);
+  expect_bad(bzip2(all) + "more", "bzip2: other bytes follow");
 }
 
 TEST(Compressed, DamageIsAnError) {
   const auto values = numbers(40);
-  for (const auto compress : {gzip, zstd}) {
+  for (const auto compress : {gzip, zstd, xz, bzip2}) {
     const Bytes good = compress(npy(values));
-    for (std::size_t length = 4; length < good.size(); ++length) {
+    const std::size_t head = compress == xz ? 6 : compress == bzip2 ? 10 : 4;
+    for (std::size_t length = head; length < good.size(); ++length) {
       for (const bool known_size : {true, false}) expect_bad(good.substr(0, length), "truncated", {}, known_size);
     }
     expect_no_wrong_values(good, values);
@@ -196,6 +226,17 @@ TEST(Compressed, ChecksumsBehindTheElements) {
 TEST(Compressed, WindowsAreBounded) {
   const Bytes frame = little(0xfd2fb528, 4) + Bytes("\x00\xa8", 2) + Bytes("\x01\x00\x00", 3);
   expect_bad(frame, "zstd: ");
+  Bytes wide = xz(npy(numbers(40)));
+  const std::size_t bytes = static_cast<unsigned char>(wide[12]) * 4U;  // of the block's header, without its CRC-32
+  wide[wide.find("\x21\x01", 12) + 2] = 39;                             // a dictionary of 3 GiB
+  const auto sum = crc32(0, reinterpret_cast<const Bytef*>(&wide[12]), static_cast<uInt>(bytes));
+  wide.replace(12 + bytes, 4, little(sum, 4));
+  expect_bad(wide, "xz: needs more than 256 MiB");
+}
+
+// Text may begin as the name of a compression.
+TEST(Compressed, TextIsText) {
+  expect_values<std::int64_t>("BZh9\n5\n", {5});
 }
 
 TEST(Compressed, FormatsAreTakenAsSaid) {

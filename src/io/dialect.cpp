@@ -171,6 +171,7 @@ TextFields::Glance TextFields::glance() {
 }
 
 std::string TextFields::how_cut() const {
+  if (!reader_.form().empty()) return reader_.form();
   std::string name = fmt::format("'{}'", printable({&delimiter_, 1}));
   for (const DelimiterName& known : delimiter_names) {
     if (known.character == delimiter_) name = known.name;

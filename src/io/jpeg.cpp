@@ -23,17 +23,9 @@
 namespace masu::io {
 namespace {
 
-// libjpeg-turbo, through the interface of libjpeg. The library whose structures the header declares.
-#if JPEG_LIB_VERSION >= 80
-constexpr const char* libjpeg_file = "libjpeg.so.8";
-#elif JPEG_LIB_VERSION >= 70
-constexpr const char* libjpeg_file = "libjpeg.so.7";
-#else
-constexpr const char* libjpeg_file = "libjpeg.so.62";
-#endif
-
+// libjpeg-turbo, through the interface of libjpeg.
 struct LibJpeg {
-  SharedLibrary library{"JPEG", libjpeg_file, "libjpeg62-turbo"};
+  SharedLibrary library = library_of("JPEG");
   // clang-format off
 #define MASU_JPEG_FUNCTIONS(X)                                                              \
   X(jpeg_std_error) X(jpeg_CreateDecompress) X(jpeg_destroy_decompress) X(jpeg_read_header) \

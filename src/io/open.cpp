@@ -46,17 +46,46 @@ bool surely_text(std::span<const std::byte> head) noexcept {
   return beyond <= static_cast<std::ptrdiff_t>(head.size() / 4) || is_utf8(head);
 }
 
-// Formats that a user may reasonably try, to say so by name.
-std::string_view foreign_format(std::span<const std::byte> head) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known = {{
+// Formats that a user may reasonably try, to say so by name, with what makes a text or raw data of them.
+struct Foreign {
+  std::string_view magic;
+  std::string_view name;
+  std::string_view pipe = {};
+};
+// A ZIP archive whose first file is one of those that such an archive begins with.
+bool is_workbook(std::span<const std::byte> head) noexcept {
+  constexpr std::array<std::string_view, 4> names = {"[Content_Types].xml", "docProps/", "_rels/", "xl/"};
+  constexpr std::size_t name_at = 30;
+  return is_zip(head) && head.size() > name_at &&
+         std::any_of(names.begin(), names.end(), [&](auto name) { return begins(head.subspan(name_at), name); });
+}
+std::string foreign_format(std::span<const std::byte> head) {
+  constexpr std::array<Foreign, 15> known = {{
       {"GIF8", "a GIF image"},
       {"RIFF", "a RIFF file (sound or video)"},
-      {"\xfd\x37zXZ", "compressed by xz"},
-      {"PK\x03\x04", "a ZIP archive"},
+      {"PAR1", "a Parquet file",
+       R"--(duckdb -csv -c "select * from 'FILE'" | masu ..., or )--"
+       R"--(python3 -c "import sys, pyarrow.parquet as p, pyarrow.csv as c; )--"
+       R"--(c.write_csv(p.read_table('FILE'), sys.stdout.buffer)" | masu ...)--"},
+      {"ARROW1", "an Arrow IPC (Feather) file",
+       R"--(python3 -c "import sys, pyarrow.feather as f, pyarrow.csv as c; )--"
+       R"--(c.write_csv(f.read_table('FILE'), sys.stdout.buffer)" | masu ...)--"},
+      {"SQLite format 3", "an SQLite database", "sqlite3 -csv -header FILE 'select ...' | masu ..."},
+      {"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE | masu ..."},
+      {"PK\x03\x04", "a ZIP archive", "unzip -p FILE | masu ..."},
+      {"\xff\xfe", "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE | masu ..."},
+      {"\xfe\xff", "UTF-16 text", "iconv -f UTF-16 -t UTF-8 FILE | masu ..."},
+      {"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc FILE | masu ..."},
+      {"\x1f\x9d", "compressed by compress", "gzip -dc FILE | masu ..."},
+      {"%PDF-", "a PDF document"},
+      {"MATLAB 5.0 MAT-file", "a MATLAB file"},
       {"\x89HDF", "an HDF5 file"},
+      {"SIMPLE  =", "a FITS file"},
   }};
-  for (const auto& [magic, name] : known)
-    if (begins(head, magic)) return name;
+  if (is_workbook(head)) return "an Excel workbook: xlsx2csv FILE | masu ...";
+  for (const Foreign& each : known) {
+    if (begins(head, each.magic)) return fmt::format("{}{}{}", each.name, each.pipe.empty() ? "" : ": ", each.pipe);
+  }
   return {};
 }
 
@@ -70,22 +99,25 @@ std::string ending_of(std::string_view path) {
 }
 
 bool is_named_compressed(std::string_view path) {
-  const std::string ending = ending_of(path);
-  return ending == "gz" || ending == "zst";
+  const auto list = codecs();
+  return std::any_of(list.begin(), list.end(),
+                     [&](const Codec& codec) { return path.ends_with(fmt::format(".{}", codec.ending)); });
 }
 
 // What a file is named as, "" where its name says nothing that masu could check.
-std::string_view named_as(std::string_view path) {
+std::string named_as(std::string_view path) {
   constexpr std::pair<std::string_view, std::string_view> endings[] = {
       {"png jpg jpeg tif tiff webp bmp pnm pbm pgm ppm pam pfm", "an image"},
       {"npy", "a .npy file"},
       {"npz", "a .npz file"},
-      {"gz", "compressed by gzip"},
-      {"zst", "compressed by zstd"},
+      {"h5 hdf5 he5", "an HDF5 file"},
+      {"fits fit fts", "a FITS file"},
   };
   const std::string ending = ending_of(path);
   for (const auto& [known, what] : endings)
-    if (!ending.empty() && has_word(known, ending, " ")) return what;
+    if (!ending.empty() && has_word(known, ending, " ")) return std::string(what);
+  for (const Codec& codec : codecs())
+    if (ending == codec.ending) return fmt::format("compressed by {}", codec.name);
   return {};
 }
 
@@ -94,8 +126,8 @@ constexpr std::uint64_t first_step = std::uint64_t{1} << 16;
 
 constexpr std::string_view images = "BMP, JPEG, PNG, PNM, PFM, TIFF and WebP";
 constexpr std::string_view readable =
-    "masu reads images (BMP, JPEG, PNG, PNM, PFM, TIFF, WebP), .npy, .npz, text and raw files, and these compressed by "
-    "gzip or zstd";
+    "masu reads images (BMP, JPEG, PNG, PNM, PFM, TIFF, WebP), .npy, .npz, HDF5, FITS, JSON, text and raw files, and "
+    "these compressed by gzip, zstd, xz or bzip2";
 
 struct ImageFormat {
   bool (*is)(std::span<const std::byte> head) noexcept;
@@ -122,19 +154,21 @@ std::unique_ptr<Source> open_format(const ImageFormat& format, Input input) {
 
 std::unique_ptr<Source> open_image(Input input, std::span<const std::byte> head) {
   if (const ImageFormat* format = image_format(head)) return open_format(*format, std::move(input));
-  const std::string_view foreign = foreign_format(head);
+  const std::string foreign = foreign_format(head);
   input.reader.fail("{}; the images masu reads are {}",
                     foreign.empty() ? "is not an image" : fmt::format("is {}", foreign), images);
 }
 
-bool is_compressed(std::span<const std::byte> head) noexcept {
-  return is_gzip(head) || is_zstd(head);
+const Codec* codec_of(std::span<const std::byte> head) noexcept {
+  const auto list = codecs();
+  const auto found = std::find_if(list.begin(), list.end(), [&](const Codec& codec) { return codec.is(head); });
+  return found == list.end() ? nullptr : &*found;
 }
 
 // A file whose bytes are asked for (raw) must have the name too.
 bool to_decompress(Input& input) {
   const bool raw = input.options.format == InputFormat::raw;
-  return is_compressed(input.reader.peek(4)) && (!raw || is_named_compressed(input.reader.name()));
+  return codec_of(input.reader.peek(codec_head)) != nullptr && (!raw || is_named_compressed(input.reader.name()));
 }
 
 // Elements may begin as other formats do.
@@ -146,10 +180,10 @@ void advise_raw(Input& input) {
 Input decompressed(Input input) {
   const std::string name = input.reader.name();
   advise_raw(input);
-  const bool gzip = is_gzip(input.reader.peek(4));
-  input.reader = Reader(name, gzip ? gzip_stream(std::move(input.reader)) : zstd_stream(std::move(input.reader)));
+  const Codec* codec = codec_of(input.reader.peek(codec_head));
+  input.reader = Reader(name, codec->decode(std::move(input.reader)));
   const auto inside = input.reader.peek(64);
-  if (is_compressed(inside) && input.options.format != InputFormat::raw)
+  if (codec_of(inside) != nullptr && input.options.format != InputFormat::raw)
     input.reader.fail("is compressed twice; masu undoes one compression");
   // Readers of images go back and forth.
   if (image_format(inside) != nullptr)
@@ -167,11 +201,11 @@ std::unique_ptr<Source> open_npz(Input input) {
 }  // namespace
 
 InputFormat input_format_from_name(std::string_view name) {
-  constexpr std::array<std::string_view, 5> names = {"auto", "raw", "text", "npy", "image"};
+  constexpr std::array<std::string_view, 6> names = {"auto", "raw", "text", "npy", "image", "json"};
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) return static_cast<InputFormat>(found - names.begin());
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("input format: must be one of auto, raw, text, npy, image, got '{}'", printable(name)));
+              fmt::format("input format: must be one of auto, raw, text, npy, image, json, got '{}'", printable(name)));
 }
 
 std::unique_ptr<Source> open_input(Input input) {
@@ -181,41 +215,48 @@ std::unique_ptr<Source> open_input(Input input) {
     if (is_named_compressed(name)) name.resize(name.rfind('.'));
   }
   const SourceOptions& options = input.options;
-  const bool zip = is_zip(input.reader.peek(4));
-  if (!input.array.empty() && !zip) input.reader.fail("is not a ZIP archive, so it has no arrays with names");
-  if (!input.array.empty() && options.format != InputFormat::automatic && options.format != InputFormat::npy) {
+  const auto head = input.reader.peek(4096);
+  const bool zip = is_zip(head);
+  const bool several = is_hdf5(head) || is_fits(head);
+  if (!input.array.empty() && !zip && !several)
+    input.reader.fail("is not a ZIP archive, nor HDF5 or FITS, so it has no arrays with names");
+  if (!input.array.empty() && !several && options.format != InputFormat::automatic &&
+      options.format != InputFormat::npy) {
     input.reader.fail("has arrays with names: they are npy, so no other --input-format does");
   }
   switch (options.format) {
     case InputFormat::raw: return open_raw(std::move(input));
     case InputFormat::text: return open_text(std::move(input));
+    case InputFormat::json: return open_json(std::move(input));
     case InputFormat::npy: return zip ? open_npz(std::move(input)) : open_npy(std::move(input));
-    case InputFormat::image: {
-      const auto head = input.reader.peek(64);
-      return open_image(std::move(input), head);
-    }
+    case InputFormat::image: return open_image(std::move(input), head);
     case InputFormat::automatic: break;
   }
-  const auto head = input.reader.peek(4096);
   if (const ImageFormat* format = image_format(head)) return open_format(*format, std::move(input));
   if (is_npy(head)) return open_npy(std::move(input));
-  const std::string_view named = named_as(name);
+  if (is_hdf5(head)) return open_hdf5(std::move(input));
+  if (is_fits(head)) return open_fits(std::move(input));
+  const std::string named = named_as(name);
+  if (is_workbook(head)) input.reader.fail("is {}", foreign_format(head));
   if (zip && (named.empty() || named == named_as(".npz") || !input.array.empty())) return open_npz(std::move(input));
   if (!named.empty()) {
-    const std::string_view foreign = foreign_format(head);
+    const std::string foreign = foreign_format(head);
     input.reader.fail("is named as {}, but is {} (--input-format text or raw reads it all the same)", named,
                       foreign.empty() ? "none" : foreign);
   }
   const bool asks_text = !options.column.empty() || !options.delimiter.empty() || !options.decimal.empty() ||
                          options.header || options.strict;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
+  if (!asks_raw && takes_json(head, options)) return open_json(std::move(input));
   if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
   if (options.dtype) {
     const bool text = !asks_raw && !head.empty() && surely_text(head);
     return text ? open_text(std::move(input)) : open_raw(std::move(input));
   }
-  if (const std::string_view foreign = foreign_format(head); !foreign.empty())
+  if (const std::string foreign = foreign_format(head); !foreign.empty()) {
+    if (foreign.ends_with("masu ...")) input.reader.fail("is {}", foreign);
     input.reader.fail("is {}; {}", foreign, readable);
+  }
   if (looks_like_text(head)) return open_text(std::move(input));
   input.reader.fail("is of no known format; {}, the last with a dtype (--dtype)", readable);
 }
@@ -223,10 +264,14 @@ std::unique_ptr<Source> open_input(Input input) {
 std::pair<std::string, std::string> file_and_array(const std::string& input) {
   if (::access(input.c_str(), F_OK) == 0) return {input, ""};
   std::size_t found = std::string::npos;
-  for (const std::string_view ending : {".npz:", ".npz.gz:", ".npz.zst:"}) {
+  const auto look = [&](const std::string& ending) {
     const std::size_t at = input.rfind(ending);
     if (at != std::string::npos && (found == std::string::npos || at + ending.size() > found))
       found = at + ending.size();
+  };
+  for (const std::string_view ending : {"npz", "h5", "hdf5", "he5", "nc", "fits", "fit", "fts"}) {
+    look(fmt::format(".{}:", ending));
+    for (const Codec& codec : codecs()) look(fmt::format(".{}.{}:", ending, codec.ending));
   }
   if (found == std::string::npos) return {input, ""};
   return {input.substr(0, found - 1), input.substr(found)};
@@ -240,23 +285,38 @@ std::unique_ptr<Source> open(const std::string& input, const SourceOptions& opti
   return open_input({Reader(name, open_stream(path, name, options.tmpdir)), options, array});
 }
 
-Reader open_lines(const std::string& input, const SourceOptions& options) {
+bool takes_json(std::span<const std::byte> head, const SourceOptions& options) noexcept {
+  if (options.format != InputFormat::automatic) return options.format == InputFormat::json;
+  const bool asks_fields = !options.delimiter.empty() || !options.decimal.empty() || options.comment;
+  return !asks_fields && is_json(head) && looks_like_text(head);
+}
+
+TextRows open_rows(const std::string& input, const SourceOptions& options, std::span<const std::string> columns,
+                   bool lines) {
   const std::string name = input == "-" ? "standard input" : input;
   const auto fail = [&](std::string_view what) {
     fail_io(name, "is {}, but lines of text are needed (--input-format text takes it as text)", what);
   };
   if (is_generator(input)) fail("a generator");
-  if (options.format != InputFormat::automatic && options.format != InputFormat::text)
+  if (options.format != InputFormat::automatic && options.format != InputFormat::text &&
+      options.format != InputFormat::json)
     throw Error(ErrorCode::invalid_argument, "lines are taken from text, so no other --input-format does");
   Input opened{Reader(name, open_stream(input, name, options.tmpdir)), options};
   if (to_decompress(opened)) opened = decompressed(std::move(opened));
   const auto head = opened.reader.peek(4096);
-  if (options.format == InputFormat::text) return std::move(opened.reader);
-  if (const std::string_view foreign = foreign_format(head); !foreign.empty()) fail(foreign);
+  TextRows rows{std::move(opened.reader), options, {columns.begin(), columns.end()}};
+  if (options.format == InputFormat::text) return rows;
+  if (takes_json(head, options)) {
+    if (lines) fail("JSON, of which keys are read");
+    rows.reader = json_lines(std::move(rows.reader), rows.options, rows.columns);
+    for (std::size_t i = 0; i < columns.size(); ++i) rows.columns[i] = fmt::format("number:{}", i + 1);
+    return rows;
+  }
+  if (const std::string foreign = foreign_format(head); !foreign.empty()) fail(foreign);
   if (image_format(head) != nullptr) fail("an image");
   if (is_npy(head)) fail("a .npy file");
   if (!looks_like_text(head)) fail("no text");
-  return std::move(opened.reader);
+  return rows;
 }
 
 std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes) {

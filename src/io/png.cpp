@@ -17,7 +17,7 @@ namespace masu::io {
 namespace {
 
 struct LibPng {
-  SharedLibrary library{"PNG", "libpng16.so.16", "libpng16-16"};
+  SharedLibrary library = library_of("PNG");
   // The functions masu calls, each found by name.
   // clang-format off
 #define MASU_PNG_FUNCTIONS(X)                                                                                   \

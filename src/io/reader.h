@@ -41,6 +41,8 @@ class SpoolFile {
 
   [[nodiscard]] bool exists() const noexcept { return fd_.get() >= 0; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  // Gives it a name in its folder until the caller removes that. Throws io.
+  [[nodiscard]] std::string link() const;
   // Both throw io, naming the folder and the reason.
   void append(const void* data, std::uint64_t bytes);
   void read(void* target, std::uint64_t bytes, std::uint64_t position) const;
@@ -105,6 +107,8 @@ class ByteStream {
   [[nodiscard]] virtual bool has_checksum() const { return false; }
   // Says that seek() will not be called again, so nothing needs to be kept for it.
   virtual void forget() {}
+  // A regular file with these bytes, from its first one on, open as long as this stream; else -1.
+  [[nodiscard]] virtual int file() const { return -1; }
   // All bytes in memory without a copy, valid as long as this stream; null where that cannot be.
   virtual std::unique_ptr<FileMapping> map() { return nullptr; }
 };
@@ -155,6 +159,7 @@ class Reader {
   void forget() { stream_->forget(); }
   std::unique_ptr<FileMapping> map() { return stream_->map(); }
   [[nodiscard]] bool is_file() const { return stream_->is_file(); }
+  [[nodiscard]] int file() const { return stream_->file(); }
   // Reads to the end where that compares a checksum.
   void compare_checksum();
   // The stream, at its first byte. The reader is not used afterwards.
@@ -173,6 +178,9 @@ class Reader {
       [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) const {
     fail(fmt::format(reason, std::forward<Values>(values)...));
   }
+  // What the lines of a text were made of, for messages; "" where they are the file's.
+  void set_form(std::string form) { form_ = std::move(form); }
+  [[nodiscard]] const std::string& form() const noexcept { return form_; }
   // What every later message of fail() ends with.
   void advise(std::string advice) { advice_ = std::move(advice); }
 
@@ -182,6 +190,7 @@ class Reader {
  private:
   std::string name_;
   std::string advice_;
+  std::string form_;
   std::unique_ptr<ByteStream> stream_;
   std::unique_ptr<std::byte[]> buffer_;  // not cleared
   std::size_t room_;                     // of the buffer

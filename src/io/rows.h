@@ -21,17 +21,17 @@
 
 namespace masu::io {
 
-// Reads what io::open reads as text: files, "-", compressed ones. Lines are cut, and left out, by the rules that hold
-// for numbers: empty lines and comments are skipped; a line with another number of fields than the header has names, or
-// without a wanted column, is left out and counted, as is one with a wanted field beyond 32 KiB; SourceOptions::strict
-// and needed_by make it an error. No row needs an allocation.
+// Reads what io::open reads as text: files, "-", compressed ones; of JSON keys, without lines. Lines are cut, and left
+// out, by the rules that hold for numbers: empty lines and comments are skipped; a line with another number of fields
+// than the header has names, or without a wanted column, is left out and counted, as is one with a wanted field beyond
+// 32 KiB; SourceOptions::strict and needed_by make it an error. No row needs an allocation.
 class Rows {
  public:
   // `columns`: names or numbers, as SourceOptions::column takes them; one may occur twice, and there may be none.
   // `lines`: text() and header() are asked for. Of `options`, column, dtype and places have no meaning. Throws io for
   // what is no text, invalid_argument for a column that is not there.
   Rows(const std::string& input, const SourceOptions& options, std::span<const std::string> columns, bool lines = false)
-      : Rows(open_lines(input, options), options, columns, lines) {}
+      : Rows(open_rows(input, options, columns, lines), lines) {}
   Rows(Reader reader, const SourceOptions& options, std::span<const std::string> columns, bool lines = false);
 
   // Goes to the next row; false after the last one. Throws io.
@@ -82,6 +82,7 @@ class Rows {
   [[nodiscard]] TextReport report() const;
 
  private:
+  Rows(TextRows from, bool lines) : Rows(std::move(from.reader), from.options, from.columns, lines) {}
   struct Wanted {
     std::uint64_t index = 0;  // of the column, from 0
     std::size_t slot = 0;     // in texts_

@@ -25,7 +25,7 @@ namespace masu::io {
 struct Input {
   Reader reader;
   SourceOptions options;
-  std::string array = {};       // of a .npz; "": the only one
+  std::string array = {};       // of a .npz, HDF5 or FITS file; "": the only one
   std::size_t block_bytes = 0;  // of text that a thread parses at once; 0: what is fastest
 };
 
@@ -41,6 +41,9 @@ bool is_jpeg(std::span<const std::byte> head) noexcept;
 bool is_tiff(std::span<const std::byte> head) noexcept;
 bool is_webp(std::span<const std::byte> head) noexcept;
 bool is_npy(std::span<const std::byte> head) noexcept;
+bool is_hdf5(std::span<const std::byte> head) noexcept;
+bool is_fits(std::span<const std::byte> head) noexcept;
+bool is_json(std::span<const std::byte> head) noexcept;
 std::unique_ptr<Source> open_bmp(Input input);
 std::unique_ptr<Source> open_pnm(Input input);
 std::unique_ptr<Source> open_png(Input input);
@@ -50,15 +53,30 @@ std::unique_ptr<Source> open_webp(Input input);
 std::unique_ptr<Source> open_npy(Input input);
 std::unique_ptr<Source> open_raw(Input input);
 std::unique_ptr<Source> open_text(Input input);
+std::unique_ptr<Source> open_hdf5(Input input);
+std::unique_ptr<Source> open_fits(Input input);
+// Lines of JSON, or an array of objects: SourceOptions::column is the key.
+std::unique_ptr<Source> open_json(Input input);
+// The same as a text with a column for each key; the options become those of such a text.
+Reader json_lines(Reader reader, SourceOptions& options, std::vector<std::string> keys);
+// Whether they have objects of JSON at first, and no option that says how a text is cut.
+bool takes_json(std::span<const std::byte> head, const SourceOptions& options) noexcept;
 
-// FILE.npz:ARRAY in its two parts, unless a file has that name; else `input` and "".
+// FILE.npz:ARRAY, FILE.h5:/path or FILE.fits:N in its two parts, unless a file has that name; else `input` and "".
 std::pair<std::string, std::string> file_and_array(const std::string& input);
 
 // Tells by content which of them it is, and whether it is compressed or an archive.
 std::unique_ptr<Source> open_input(Input input);
 
-// A text whose lines are wanted, decompressed. Throws for what surely is none.
-Reader open_lines(const std::string& input, const SourceOptions& options);
+// A text whose rows are wanted, decompressed, and how it is cut. Throws for what surely is none. Objects of JSON have
+// rows, but no lines.
+struct TextRows {
+  Reader reader;
+  SourceOptions options;
+  std::vector<std::string> columns;
+};
+TextRows open_rows(const std::string& input, const SourceOptions& options, std::span<const std::string> columns,
+                   bool lines);
 
 bool is_generator(std::string_view text) noexcept;
 std::unique_ptr<Source> open_generator(const std::string& text, const SourceOptions& options);
@@ -147,7 +165,7 @@ T load_big(const std::byte* at) noexcept {
   return value;
 }
 
-// Bytes that other bytes stand for: files compressed by gzip or zstd, and the arrays of a .npz.
+// Bytes that other bytes stand for: compressed files, and the arrays of a .npz.
 
 // Decoded as they are read. To go back means to begin again, so nothing is kept.
 class DecodedStream : public ByteStream {
@@ -174,17 +192,30 @@ class DecodedStream : public ByteStream {
   std::uint64_t position_ = 0;
 };
 
-bool is_gzip(std::span<const std::byte> head) noexcept;
-bool is_zstd(std::span<const std::byte> head) noexcept;
-bool is_zip(std::span<const std::byte> head) noexcept;
+// A compression of one stream of bytes.
+struct Codec {
+  std::string_view name;
+  std::string_view ending;  // of files, without the dot
+  bool (*is)(std::span<const std::byte> head) noexcept;
+  // Takes a reader at its first byte. Throws unsupported where the library is not there.
+  std::unique_ptr<ByteStream> (*decode)(Reader reader);
+};
+inline constexpr std::size_t codec_head = 10;  // bytes by which one is known
+std::span<const Codec> codecs() noexcept;
 
-// Each takes a reader at its first byte. They throw unsupported where the library is not there.
+bool is_gzip(std::span<const std::byte> head) noexcept;
+bool is_zip(std::span<const std::byte> head) noexcept;
 std::unique_ptr<ByteStream> gzip_stream(Reader reader);
-std::unique_ptr<ByteStream> zstd_stream(Reader reader);
 // The file `array`, else `array`.npy, of a ZIP archive; "": the only .npy in it.
 std::unique_ptr<ByteStream> zip_stream(Reader reader, std::string_view array);
 
 using runtime::SharedLibrary;
+
+// The library of a format, as formats() has it: "PNG".
+SharedLibrary library_of(std::string_view format);
+// Throws unsupported: the library's header was not there when masu was built.
+[[noreturn]] void refuse_unbuilt(const Reader& reader, std::string_view format, std::string_view library,
+                                 std::string_view package);
 
 // A struct with a SharedLibrary and its functions, made when it is first asked for.
 template <class Library>

@@ -37,6 +37,7 @@ class SeekableStream final : public ByteStream {
       fail_errno(name_, "seeking failed", errno);
   }
   [[nodiscard]] std::optional<std::uint64_t> size() const override { return size_; }
+  [[nodiscard]] int file() const override { return regular_ && base_ == 0 ? fd_.get() : -1; }
   std::unique_ptr<FileMapping> map() override {
     return regular_ ? FileMapping::map(fd_.get(), base_, size_, name_) : nullptr;
   }
@@ -172,6 +173,16 @@ void SpoolFile::read(void* target, std::uint64_t bytes, std::uint64_t position) 
     to += got;
     position += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);
+  }
+}
+
+std::string SpoolFile::link() const {
+  constexpr int most_tries = 100;
+  const std::string open_file = fmt::format("/proc/self/fd/{}", fd_.get());
+  for (int i = 0;; ++i) {
+    std::string path = fmt::format("{}/masu-{}-{}-{}", folder_, ::getpid(), fd_.get(), i);
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0) return path;
+    if (errno != EEXIST || i == most_tries) fail_errno(folder_, "cannot name a temporary file", errno);
   }
 }
 

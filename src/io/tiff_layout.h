@@ -23,7 +23,7 @@ namespace masu::io {
 // LibTIFF over a Reader. What it has to say comes out as masu::Error; nothing is printed.
 
 struct LibTiff {
-  SharedLibrary library{"TIFF", "libtiff.so.6", "libtiff6"};
+  SharedLibrary library = library_of("TIFF");
   // clang-format off
 #define MASU_TIFF_FUNCTIONS(X)                                                                     \
   X(TIFFClientOpenExt) X(TIFFClose) X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFSetField)       \

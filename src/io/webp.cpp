@@ -14,7 +14,7 @@ namespace masu::io {
 namespace {
 
 struct LibWebp {
-  SharedLibrary library{"WebP", "libwebp.so.7", "libwebp7"};
+  SharedLibrary library = library_of("WebP");
 #define MASU_WEBP_FUNCTIONS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
   MASU_WEBP_FUNCTIONS(MASU_FOUND_FUNCTION)
 };

@@ -29,6 +29,19 @@ class SharedLibrary {
     if (found == nullptr) missing_ = fmt::format("{} has no function {}", file_, name);
     return reinterpret_cast<F>(found);
   }
+  // The same for a pointer that is declared with its type.
+  class Function {
+   public:
+    explicit Function(void* found) : found_(found) {}
+    template <class F>
+    operator F*() const {
+      return reinterpret_cast<F*>(found_);
+    }
+
+   private:
+    void* found_;
+  };
+  Function function(const char* name) { return Function(find<void*>(name)); }
   // Why it cannot be used; empty when it can.
   [[nodiscard]] const std::string& missing() const noexcept { return missing_; }
   // Throws unsupported, naming who wants to use it, when it cannot be used.

@@ -395,7 +395,8 @@ class Help(CommandTest):
             with self.subTest(command):
                 self.assertLessEqual(len(short), 60)
                 self.assertLessEqual(max(map(len, short + whole)), 80)
-                self.assertEqual(short, self.ok("help", *command.split()).decode().splitlines())
+                if command != "formats":  # help formats lists them
+                    self.assertEqual(short, self.ok("help", *command.split()).decode().splitlines())
                 self.assertNotIn("", (short[0], short[-1], whole[-1]))
                 names = [line.split()[0] for line in short if line.startswith("  -")]
                 self.assertLessEqual(set(names), {line.split()[0] for line in whole if line.startswith("  -")})

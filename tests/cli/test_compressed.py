@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gzip, zstd and .npz as inputs of every subcommand: the same results as from the plain file."""
+"""gzip, zstd, xz, bzip2 and .npz as inputs of every subcommand: the same results as from the plain file."""
 
+import bz2
 import ctypes
 import gzip
 import io
+import lzma
 import os
 import subprocess
 import sys
@@ -73,7 +75,8 @@ class CompressedTest(CommandTest):
         values = sample("f4", 5000)
         values[np.isnan(values)] = 1
         plain = npy_bytes(values)
-        files = {"x.npy.gz": gzip.compress(plain), "x.npy.zst": zstd(plain), "s.npz": npz(a=values), "d.npz": npz(True, a=values)}
+        files = {"x.npy.gz": gzip.compress(plain), "x.npy.zst": zstd(plain), "x.npy.xz": lzma.compress(plain),
+                 "x.npy.bz2": bz2.compress(plain), "s.npz": npz(a=values), "d.npz": npz(True, a=values)}
         self.write("x.npy", plain)
         for name, data in files.items():
             self.write(name, data)
@@ -121,7 +124,8 @@ class CompressedTest(CommandTest):
 
     def test_damage_is_one_line(self):
         plain = npy_bytes(np.arange(100_000) % 977)
-        for name, data in {"x.gz": gzip.compress(plain), "x.zst": zstd(plain), "x.npz": npz(a=np.arange(9)), "y.npz": npz(True, a=np.arange(9))}.items():
+        for name, data in {"x.gz": gzip.compress(plain), "x.zst": zstd(plain), "x.xz": lzma.compress(plain), "x.bz2": bz2.compress(plain),
+                           "x.npz": npz(a=np.arange(9)), "y.npz": npz(True, a=np.arange(9))}.items():
             for cut in (len(data) // 2, len(data) - 1):
                 self.fails(1, "reduce", self.write(name, data[:cut]), says="truncated: the ")
             bad = bytearray(data)

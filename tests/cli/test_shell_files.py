@@ -71,7 +71,7 @@ class ShellFiles(CommandTest):
         self.assertEqual(self.bash("masu hi"), ["histogram"])
         self.assertEqual(self.bash("masu histogram --den"), ["--density"])
         self.assertEqual(self.bash("masu hist x --den"), ["--density"])
-        self.assertEqual(set(self.bash("masu histogram --format ")), {"table", "json", "csv", "npy"})
+        self.assertEqual(set(self.bash("masu histogram --format ")), {"table", "csv", "tsv", "json", "npy", "raw", "uhi"})
         self.assertEqual(self.bash("masu histogram x.png --format j"), ["json"])
         self.assertEqual(self.bash("masu histogram --format=j"), ["json"])
         self.assertEqual(self.bash("masu histogram --format=j", breaks=" \t\n"), ["--format=json"])
@@ -96,7 +96,7 @@ class ShellFiles(CommandTest):
             self.skipTest("no bash")
         for option in ("--bins", "--strategy", "--outside", "--progress", "--format", "--endian", "--input-format"):
             for value in self.bash(f"masu histogram {option} "):
-                if value not in ("npy", "image") or option == "--format":  # those need such an input
+                if value not in ("npy", "image", "json") or option == "--format":  # those need such an input
                     data = self.write("a.txt", "1 2 3 4\n")
                     run = subprocess.run([MASU, "histogram", data, "--dtype", "u8", option, value, "--device", "cpu"],
                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -135,7 +135,7 @@ class ShellFiles(CommandTest):
         self.assertEqual(set(self.fish("masu ")), {*self.options, "help"})
         self.assertLessEqual(set(self.options), set(self.fish("masu help ")))
         self.assertEqual(self.fish("masu histogram --den"), ["--density"])
-        self.assertEqual(set(self.fish("masu histogram --format ")), {"table", "json", "csv", "npy"})
+        self.assertEqual(set(self.fish("masu histogram --format ")), {"table", "csv", "tsv", "json", "npy", "raw", "uhi"})
         self.assertEqual(set(self.fish("masu histogram --bins s")), {"scott", "stone", "sturges", "sqrt"})
         self.write("photo.png", "")
         self.assertIn("photo.png", self.fish("masu histogram pho"))

@@ -28,7 +28,7 @@ fuzz() {
   fi
 }
 
-readers=(bmp pnm png jpeg tiff webp npy text open generator state)
+readers=(bmp pnm png jpeg tiff webp npy json text open generator state)
 most=$(nproc 2>/dev/null || echo 2)
 for reader in "${readers[@]}"; do
   while (($(jobs -rp | wc -l) >= most)); do wait -n || true; done
