@@ -24,12 +24,12 @@ namespace {
 constexpr const char* sort_examples = R"(Examples:
   masu sort samples.npy -o sorted.npy
   masu sort sizes.txt --descending -o sizes.txt
+  masu sort sales.csv --key price:desc,city -o by-price.csv
   masu sort keys.npy -o keys.npy --values labels.npy --values-output labels.npy
   masu sort scores.npy --index -o order.npy
   masu sort huge.raw --dtype u64 --memory 8Gi --tmpdir /scratch -o huge.raw
   masu sort random:f32:1Mi --rows 1024 -o rows.npy
   masu sort sorted.npy --is-sorted
-  masu sort sales.csv --key price:desc,city -o by-price.csv
   masu sort names.txt --lines -u)";
 
 }  // namespace

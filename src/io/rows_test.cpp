@@ -228,6 +228,46 @@ TEST(Rows, RandomTables) {
   }
 }
 
+// Every field as TextFields gives it, one by one.
+std::string all_fields(const Bytes& bytes, const SourceOptions& options, std::size_t least) {
+  std::string all;
+  TextFields fields(reader(bytes), options);
+  Strings row;
+  for (Field field; fields.next(field);) {
+    row.emplace_back(field.text);
+    if (!field.last) continue;
+    for (std::size_t i = 0; i < least && row.size() >= least; ++i) all += row[i] + ";";
+    row.clear();
+  }
+  return all;
+}
+
+TEST(Rows, AnyBytesAreCutAsFieldByField) {
+  std::mt19937 random(8);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  constexpr std::string_view letters("\n\n\n\r,,; \t\"#a1\0\xff", 15);
+  for (int round = 0; round < 4000; ++round) {
+    Bytes text;
+    for (std::size_t size = below(60); size != 0; --size) text += letters[below(below(3) == 0 ? letters.size() : 9)];
+    SourceOptions options = asked(false, std::array<const char*, 5>{"", ",", "blanks", ";", "space"}[below(5)]);
+    if (below(3) == 0) options.comment = below(2) == 0 ? "" : "a";
+    const std::size_t least = 1 + below(2);
+    const Strings columns = least == 1 ? Strings{"1"} : Strings{"2", "1"};
+    std::string expected;
+    std::string found;
+    const std::string expected_failure = failure([&] { expected = all_fields(text, options, least); });
+    const std::string found_failure = failure([&] {
+      Rows rows(reader(text), options, columns, below(2) == 0);
+      while (rows.next()) {
+        for (std::size_t i = least; i-- > 0;) found += std::string(rows.fields()[i]) + ";";
+      }
+    });
+    ASSERT_EQ(expected_failure, found_failure) << testing::PrintToString(text);
+    if (!found_failure.empty()) continue;
+    ASSERT_EQ(found, expected) << testing::PrintToString(text);
+  }
+}
+
 TEST(Rows, ErrorsOfPartsNameTheLine) {
   const Folder folder;
   Bytes text = "a,b\n";
