@@ -2,6 +2,7 @@
 #include "options.h"
 #include "elements/dtypes.h"
 
+#include "ranks.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
+#include <memory>
 #include <system_error>
 
 namespace masu::cli {
@@ -132,6 +134,11 @@ std::optional<std::uint64_t> memory_limit(const CommonOptions& options) {
   return whole_number("--memory", options.memory, 1, std::uint64_t{1} << 40U);
 }
 
+std::string progress_mode(const CommonOptions& common) {
+  if (!ranks().first()) return "never";
+  return common.quiet && common.progress == "auto" ? "never" : common.progress;
+}
+
 bool is_column_name(const std::string& column) {
   const std::size_t begin = column.starts_with("number:") ? std::string_view("number:").size() : 0;
   return column.find_first_not_of("0123456789", begin) != std::string::npos;
@@ -155,6 +162,9 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.places = input.places;
   result.map = true;
   result.tmpdir = common.tmpdir;
+  result.reading = [bar = std::make_shared<Progress>(progress_mode(common))](std::uint64_t read, std::uint64_t all) {
+    bar->show("reading", read, all == 0 ? std::nullopt : std::optional(all));
+  };
   result.memory = memory_limit(common).value_or(0) / 2;
   return result;
 }

@@ -86,6 +86,9 @@ Dtype parse_result(const std::string& result);
 // --memory.
 std::optional<std::uint64_t> memory_limit(const CommonOptions& options);
 
+// Whether the bar is drawn, as the options say it.
+std::string progress_mode(const CommonOptions& common);
+
 // Makes --threads, --memory, --digits and an explicit `--device auto` hold for this process; returns the options.
 const CommonOptions& apply(CommonOptions& options);
 // Whether a --column is no number: the first line of the text names the columns then.

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <clocale>
 #include <cmath>
@@ -170,20 +171,41 @@ std::string visible(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+namespace {
+
+// The line of the terminal that all bars share.
+struct BarLine {
+  const Clock::time_point began = Clock::now();
+  Clock::time_point drawn = began;
+  std::atomic<bool> shown{false};
+  void clear() {
+    if (shown.exchange(false)) std::fputs("\r\033[K", stderr);
+  }
+};
+BarLine& bar_line() {
+  static BarLine line;
+  return line;
+}
+
+}  // namespace
+
 void print_text(std::string_view text) {
+  bar_line().clear();
   io::OutputFile output("-");
   output.write(text);
   output.commit();
 }
 
 void note(std::string_view text, std::string_view kept) {
+  bar_line().clear();
   std::fprintf(stderr, "%s\n", visible(text, kept).c_str());
 }
 
-Progress::Progress(const std::string& mode) : began_(Clock::now()), drawn_(began_) {
+Progress::Progress(const std::string& mode) : began_(Clock::now()) {
   if (mode != "auto" && mode != "always" && mode != "never") {
     usage_error("--progress takes auto, always or never, got '" + mode + "'");
   }
+  (void)bar_line();
   at_once_ = mode == "always";
   enabled_ = at_once_ || (mode == "auto" && is_terminal(STDERR_FILENO));
 }
@@ -196,38 +218,43 @@ void Progress::start(const std::string& what, std::optional<std::uint64_t> bytes
   what_ = what;
   total_ = bytes;
   done_ = 0;
+  began_ = Clock::now();
 }
 
-void Progress::advance(std::uint64_t bytes) {
-  done_ += bytes;
+void Progress::show(const std::string& what, std::uint64_t done, std::optional<std::uint64_t> bytes) {
+  if (what != what_ || done < done_) start(what, bytes);
+  total_ = bytes;
+  done_ = done;
   if (!enabled_) return;
+  const BarLine& line = bar_line();
   const auto now = Clock::now();
-  const auto wait = shown_ ? now - drawn_ > std::chrono::milliseconds(100) : now - began_ > std::chrono::seconds(1);
-  if (wait || (at_once_ && !shown_)) draw(now);
+  const bool wait = line.shown ? now - line.drawn < std::chrono::milliseconds(100)
+                               : !at_once_ && now - line.began < std::chrono::milliseconds(500);
+  if (!wait) draw(now);
 }
 
-void Progress::draw(Clock::time_point now) {
-  shown_ = true;
-  drawn_ = now;
+void Progress::draw(Clock::time_point now) const {
+  bar_line().shown = true;
+  bar_line().drawn = now;
   const double seconds = std::chrono::duration<double>(now - began_).count();
-  const double megabytes = static_cast<double>(done_) / 1e6;
+  const double megabytes = static_cast<double>(total_.value_or(done_)) / 1e6;
   std::string line;
   if (total_ && *total_ > 0) {
     constexpr int width = 30;
     const double part = std::min(1.0, static_cast<double>(done_) / static_cast<double>(*total_));
     const int filled = static_cast<int>(part * width);
-    line = fmt::format("{} [{:#<{}}{:.<{}}] {:3.0f}%  {:.0f} s", what_, "", filled, "", width - filled, part * 100,
-                       seconds);
+    line = fmt::format("{} [{:#<{}}{:.<{}}] {:.0f} % of {:.0f} MB", what_, "", filled, "", width - filled, part * 100,
+                       megabytes);
+    if (part > 0) line += fmt::format(", {:.0f} s left", std::ceil(seconds * (1 - part) / part));
   } else {
-    line = fmt::format("{} {:.0f} MB  {:.0f} s", what_, megabytes, seconds);
+    line = fmt::format("{} {:.0f} MB, {:.0f} s", what_, megabytes, seconds);
   }
   std::fprintf(stderr, "\r%s\033[K", line.c_str());
   std::fflush(stderr);
 }
 
 void Progress::finish() {
-  if (shown_) std::fputs("\r\033[K", stderr);
-  shown_ = false;
+  bar_line().clear();
 }
 
 namespace {

@@ -125,7 +125,8 @@ void note(std::string_view text, std::string_view kept = "");
 
 // How far a command is, and how long its parts took.
 
-// A bar on standard error for work over a second. It removes itself.
+// A bar on standard error for work over half a second since the command began; the command has one line for all of
+// them. It removes itself, also before anything else is printed.
 class Progress {
  public:
   // `mode` is auto (only on a terminal), always (from the first moment) or never.
@@ -135,21 +136,21 @@ class Progress {
   ~Progress();
   // Starts a piece of work of that many bytes, if they are known.
   void start(const std::string& what, std::optional<std::uint64_t> bytes);
-  void advance(std::uint64_t bytes);
+  void advance(std::uint64_t bytes) { show(what_, done_ + bytes, total_); }
+  // The same, where `done` bytes of one piece of work are done.
+  void show(const std::string& what, std::uint64_t done, std::optional<std::uint64_t> bytes);
   // Takes the bar away.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
-  void draw(Clock::time_point now);
+  void draw(Clock::time_point now) const;
   bool enabled_ = false;
   bool at_once_ = false;
-  bool shown_ = false;
   std::string what_;
   std::optional<std::uint64_t> total_;
   std::uint64_t done_ = 0;
   Clock::time_point began_;
-  Clock::time_point drawn_;
 };
 
 // How long the parts of a command took.

@@ -3,6 +3,7 @@
 
 #include "io/numbers.h"
 #include "program.h"
+#include "runtime/parallel.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -12,27 +13,41 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <memory>
 #include <system_error>
 #include <utility>
 
 namespace masu::cli {
 
 namespace {
-constexpr std::size_t lines_bytes = std::size_t{1} << 14U;
-}
+constexpr std::uint64_t lines_of_task = std::uint64_t{1} << 12U;
+constexpr std::uint64_t most_tasks = 16;
+}  // namespace
 
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
   dispatch(array.dtype, [&]<class T>(TypeTag<T>) {
     const auto* values = static_cast<const T*>(array.data);
-    std::array<char, lines_bytes> lines;
-    std::size_t length = 0;
-    for (std::uint64_t i = 0; i < array.count; ++i) {
-      if (lines.size() - length < io::number_room) to({lines.data(), std::exchange(length, 0)});
-      length += io::put_number(lines.data() + length, io::number_room - 1, values[i]);
-      const bool within = form != nullptr && ++form->written % form->columns != 0;
-      lines[length++] = within ? form->delimiter : '\n';
+    const std::uint64_t most = std::min(array.count, lines_of_task * most_tasks);
+    const auto lines = std::make_unique_for_overwrite<char[]>(most * io::number_room);
+    std::array<std::size_t, most_tasks> lengths{};
+    const auto put = [&](std::uint64_t first, std::uint64_t end, char* target) {
+      std::size_t length = 0;
+      for (std::uint64_t i = first; i < end; ++i) {
+        length += io::put_number(target + length, io::number_room - 1, values[i]);
+        const bool within = form != nullptr && (form->written + i + 1) % form->columns != 0;
+        target[length++] = within ? form->delimiter : '\n';
+      }
+      return length;
+    };
+    for (std::uint64_t done = 0; done < array.count; done += most) {
+      const std::uint64_t count = std::min(most, array.count - done);
+      runtime::parallel_parts(count, lines_of_task, [&](std::uint64_t first, std::uint64_t end) {
+        lengths[first / lines_of_task] = put(done + first, done + end, lines.get() + first * io::number_room);
+      });
+      for (std::uint64_t first = 0; first < count; first += lines_of_task)
+        to({lines.get() + first * io::number_room, lengths[first / lines_of_task]});
     }
-    if (length != 0) to({lines.data(), length});
+    if (form != nullptr) form->written += array.count;
   });
 }
 

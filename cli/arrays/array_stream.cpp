@@ -264,11 +264,6 @@ std::uint64_t memory_budget(const CommonOptions& common) {
   return std::max(available / 4 * 3 / static_cast<std::uint64_t>(ranks().local_size()), least);
 }
 
-std::string progress_mode(const CommonOptions& common) {
-  if (!ranks().first()) return "never";
-  return common.quiet && common.progress == "auto" ? "never" : common.progress;
-}
-
 std::size_t tell_notes(const io::SourceInfo& info, std::size_t from) {
   for (std::size_t i = from; i < info.notes.size() && ranks().first(); ++i)
     note(fmt::format("masu: {}: {}", info.name, info.notes[i]));

@@ -150,9 +150,6 @@ std::vector<std::byte> read_and_rewind(io::Source& source);
 // Bytes that a command may hold: those of --memory, else most of what the machine has free.
 std::uint64_t memory_budget(const CommonOptions& common);
 
-// Whether the bar is drawn, as the options say it.
-std::string progress_mode(const CommonOptions& common);
-
 // Prints the notes of an input from number `from` on to standard error; returns how many it has. Readers add notes.
 std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 

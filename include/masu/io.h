@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,9 +51,12 @@ struct SourceOptions {
   bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
   std::uint64_t memory = 0;            ///< text without a dtype: bytes of its numbers kept in memory; 0: 1 GiB
-  std::uint64_t part = 0;              ///< text in a file: of `parts` parts of its lines, of about as many bytes each,
-  std::uint64_t parts = 1;             ///< reads this one, which may have no number; none from `parts` on. The dtype is
-                                       ///< that of the part. Of a stream: an error
+  /// Text without a dtype: called now and then by the thread that opens it, with the bytes read so far and those there
+  /// are, 0 where that is not known. What it throws ends the opening.
+  std::function<void(std::uint64_t read, std::uint64_t all)> reading;
+  std::uint64_t part = 0;   ///< text in a file: of `parts` parts of its lines, of about as many bytes each,
+  std::uint64_t parts = 1;  ///< reads this one, which may have no number; none from `parts` on. The dtype is
+                            ///< that of the part. Of a stream: an error
 };
 
 struct SourceInfo {
@@ -146,7 +150,8 @@ class MASU_EXPORT Source {
 /// compressed by gzip, zstd, xz or bzip2 are decompressed as they are read; `FILE.npz:NAME` is an array of a .npz,
 /// `FILE.h5:/path` a dataset, `FILE.fits:N` an image of HDU N, the primary one being 0; without it, the only one.
 /// Only headers are read, but of text. Throws io for what cannot be opened or is malformed, invalid_argument for
-/// options or generator texts that are wrong. Text without a dtype is parsed to its end: a stream, once. Text without a
+/// options or generator texts that are wrong. Text without a dtype is parsed to its end: a stream, once. Text is parsed
+/// on cpu_threads() threads. Text without a
 /// number is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
 

@@ -19,6 +19,25 @@ constexpr std::size_t fast_block = std::size_t{1} << 18;
 constexpr std::size_t least_block = std::size_t{1} << 14;
 constexpr std::size_t longest_number = 1024;  // longer ones are left to TextFields
 
+// A set bit for each byte of a word that is `c`: the byte's highest one.
+constexpr std::uint64_t bytes_that_are(char c, std::uint64_t word) noexcept {
+  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7fU;
+  word ^= 0x0101010101010101U * static_cast<unsigned char>(c);
+  return ~(((word & low) + low) | word | low);
+}
+constexpr std::uint64_t count_of_bytes(std::uint64_t bits) noexcept {
+  return (bits >> 7) * 0x0101010101010101U >> 56;
+}
+
+// The first of two characters, of which the text has one.
+const char* first_of(char a, char b, const char* at) noexcept {
+  for (;; at += 8) {
+    const std::uint64_t word = quick::load_eight(at);
+    const std::uint64_t found = bytes_that_are(a, word) | bytes_that_are(b, word);
+    if (found != 0) return at + std::countr_zero(found) / 8;
+  }
+}
+
 // Puts a number where `target` has elements of T; false where that takes more care.
 template <class T>
 bool put_element(void* target, std::uint64_t index, const QuickNumber& number, std::string_view text) {
@@ -72,7 +91,8 @@ class LineParser {
         put_(cut.dtype ? put_of(*cut.dtype) : nullptr),
         has_quotes_(text.find('"') != std::string_view::npos),
         has_comments_(!cut.comment.empty() && text.find(cut.comment) != std::string_view::npos),
-        has_returns_(text.find('\r') != std::string_view::npos) {
+        has_returns_(text.find('\r') != std::string_view::npos),
+        looks_ahead_(cut.numbers != 0 || has_comments_ || has_returns_) {
     const std::size_t room = text.size() / 2 + 1;  // a number and what follows it
     if (block.room < room) {
       block.words = std::make_unique_for_overwrite<std::uint64_t[]>(room);
@@ -83,26 +103,24 @@ class LineParser {
 
   void parse() {
     const char* const end = text_.data() + text_.size();
-    for (at_ = text_.data(); at_ != end;) {
-      const char* const line = at_;
+    for (const char* line = text_.data(); line != end;) {
+      // Where fields are left out, the next line is looked for first, so that a processor works on several lines. Where
+      // all are numbers, their parsing finds it sooner.
+      line_end_ = looks_ahead_ ? first_of('\n', '\n', line) : nullptr;
       const std::uint64_t first = count_;
-      if (*line == '\n' && run_.plain) {
-        ++at_;
-        ++run_.lines;
-        run_.end = offset(at_);
-        continue;
-      }
-      const bool plain = take_line();
-      if (!plain) {
-        forget(first);
-        at_ = static_cast<const char*>(std::memchr(line, '\n', static_cast<std::size_t>(end - line))) + 1;
-      }
+      const bool empty = *line == '\n' && run_.plain;
+      at_ = line;
+      const bool plain = empty || take_line();
+      if (!plain) forget(first);
       if (plain != run_.plain || run_.end == run_.begin) open(plain, line, first);
-      run_.end = offset(at_);
+      if (line_end_ == nullptr) line_end_ = first_of('\n', '\n', plain ? at_ : line);
+      line = line_end_ + 1;
+      run_.end = offset(line);
       if (!plain) continue;
-      if (run_.ragged == LineRun::none && cut_.numbers == 0 && fields_ != cut_.columns) run_.ragged = run_.lines;
+      if (!empty && run_.ragged == LineRun::none && cut_.numbers == 0 && fields_ != cut_.columns)
+        run_.ragged = run_.lines;
       ++run_.lines;
-      ++run_.filled;
+      if (!empty) ++run_.filled;
     }
     close();
   }
@@ -161,13 +179,13 @@ class LineParser {
     if (wide_ != LineRun::none && wide_ >= first) wide_ = LineRun::none;
   }
 
-  // False, with at_ anywhere, where the line needs TextFields.
+  // Takes the line at at_: goes to its end, or leaves what follows the numbers out. False, with at_ anywhere, where it
+  // needs TextFields.
   bool take_line() {
     const char* const line = at_;
     if (is_end(*line) || (cut_.hash && *line == '#')) return false;
     if (has_comments_ || has_returns_) {
-      const auto* end = static_cast<const char*>(std::memchr(line, '\n', offset_end() - offset(line)));
-      const std::string_view all(line, static_cast<std::size_t>(end - line));
+      const std::string_view all(line, static_cast<std::size_t>(line_end_ - line));
       if (has_comments_ && all.find(cut_.comment) != std::string_view::npos) return false;
       const std::size_t back = all.find('\r');
       if (has_returns_ && back != std::string_view::npos && back + 1 != all.size()) return false;
@@ -183,11 +201,8 @@ class LineParser {
       if (last_ || !take_number()) return false;
     } while (fields_ != until && !(last_ && cut_.numbers == 0));
     if (!last_ && !skip_rest()) return false;
-    if (cut_.fields != 0 && fields_ != cut_.fields) return false;
-    at_ += *at_ == '\r' ? 2 : 1;
-    return true;
+    return cut_.fields == 0 || fields_ == cut_.fields;
   }
-  [[nodiscard]] std::uint64_t offset_end() const noexcept { return position_ + text_.size(); }
 
   void skip_gap() {
     while (is_gap(*at_)) ++at_;
@@ -274,23 +289,33 @@ class LineParser {
       ++at_;
       return is_stop(*at_) && end_field();
     }
-    while (!is_stop(*at_)) ++at_;
+    if (cut_.delimiter == '\0') {
+      while (!is_stop(*at_)) ++at_;
+    } else {
+      at_ = first_of(cut_.delimiter, '\n', at_);
+      if (*at_ == '\n' && at_ != field && at_[-1] == '\r') --at_;
+    }
     if (has_quotes_ && std::memchr(field, '"', static_cast<std::size_t>(at_ - field)) != nullptr) return false;
     return end_field();
   }
   bool skip_rest() {
+    if (cut_.fields == 0 && !has_quotes_) return true;
     if (has_quotes_ || cut_.delimiter == '\0') {
       while (!last_) {
         if (!skip_field()) return false;
       }
       return true;
     }
-    for (;; ++at_) {
-      if (*at_ == cut_.delimiter) ++fields_;
-      if (*at_ == '\n') break;
-    }
     ++fields_;
-    return true;
+    for (;; at_ += 8) {
+      const std::uint64_t word = quick::load_eight(at_);
+      const std::uint64_t ends = bytes_that_are('\n', word);
+      const std::uint64_t delimiters = bytes_that_are(cut_.delimiter, word);
+      fields_ += count_of_bytes(delimiters & (ends ^ (ends - 1)));  // those in front of the first end
+      if (ends == 0) continue;
+      at_ += std::countr_zero(ends) / 8;
+      return true;
+    }
   }
 
   const LineCut& cut_;
@@ -301,7 +326,9 @@ class LineParser {
   bool has_quotes_;
   bool has_comments_;
   bool has_returns_;
+  bool looks_ahead_;
   const char* at_ = nullptr;
+  const char* line_end_ = nullptr;
   std::uint64_t fields_ = 0;  // of the line so far
   bool last_ = false;         // at_ is at the line's end
   std::uint64_t count_ = 0;   // numbers of the block

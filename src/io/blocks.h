@@ -73,7 +73,12 @@ class LineBlocks {
   Found read(Reader& reader, const LineCut& cut, std::uint64_t limit);
   // The first run that ends after a position; null where there is none.
   LineRun* at(std::uint64_t position) noexcept;
-  void clear() noexcept { used_ = block_ = 0; }
+  void clear() noexcept { used_ = block_ = run_ = 0; }
+  // The same, and gives the memory back.
+  void release() {
+    clear();
+    for (Block& block : list_) block = {};
+  }
 
  private:
   struct Block {

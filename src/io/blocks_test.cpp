@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <masu/device.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <random>
@@ -210,6 +211,26 @@ TEST_F(TextBlocks, ManyBlocks) {
       ASSERT_EQ(values<double>(*source), expected);
       EXPECT_EQ(source->report().lines, expected.size());
     }
+  }
+}
+
+TEST_F(TextBlocks, HowMuchIsRead) {
+  Bytes text;
+  for (int i = 0; i < 1000; ++i) text += fmt::format("{}\n", i);
+  for (const bool known : {true, false}) {
+    std::vector<std::uint64_t> told;
+    SourceOptions options = with([&](SourceOptions& o) {
+      o.reading = [&](std::uint64_t read, std::uint64_t all) {
+        EXPECT_EQ(all, known ? text.size() : 0);
+        told.push_back(read);
+      };
+    });
+    (void)facts_of(text, options, 61, known, 0);
+    EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+    EXPECT_GE(told.size(), 2U);
+    EXPECT_EQ(told.back(), text.size());
+    options.reading = [](std::uint64_t, std::uint64_t) { throw Error(ErrorCode::interrupted, "enough"); };
+    expect_error(ErrorCode::interrupted, "enough", [&] { (void)open_bytes(text, options, known); });
   }
 }
 

@@ -94,28 +94,28 @@ inline const char* take_digits(const char* at, std::uint64_t& number) noexcept {
   }
 }
 
-// whole * 10^exponent, rounded to even. False where this way can't tell the nearest.
+// whole * 10^exponent, where both are exact in f64, so that it is rounded once.
+inline bool round_once(std::uint64_t whole, std::int64_t exponent, double& value) noexcept {
+  if (whole > exact_whole || exponent < -exact_exponent || exponent > exact_exponent) return false;
+  const auto exact = static_cast<double>(whole);
+  value = exponent < 0 ? exact / powers[static_cast<std::size_t>(-exponent)]
+                       : exact * powers[static_cast<std::size_t>(exponent)];
+  return true;
+}
+
+// whole * 10^exponent, rounded to even. False where neither way can tell the nearest.
 inline bool round_product(std::uint64_t whole, std::int64_t exponent, double& value) noexcept {
-  if (whole <= exact_whole && exponent >= -exact_exponent && exponent <= exact_exponent) {  // both exact, one rounding
-    const auto exact = static_cast<double>(whole);
-    value = exponent < 0 ? exact / powers[static_cast<std::size_t>(-exponent)]
-                         : exact * powers[static_cast<std::size_t>(exponent)];
-    return true;
-  }
-  if (whole == 0) {
-    value = 0;
-    return true;
-  }
-  if (exponent < -most_exponent || exponent > most_exponent) return false;
+  value = 0;
+  if (whole == 0 || exponent < -most_exponent || exponent > most_exponent) return whole == 0;
   const Five& five = fives[static_cast<std::size_t>(most_exponent + exponent)];
   const int zeros = std::countl_zero(whole);
   const Wide product = Wide{whole << zeros} * five.head;
   const int shift = (product >> 127) != 0 ? 0 : 1;
   const auto head = static_cast<std::uint64_t>(product << shift >> 64);
-  // The true head is at most 3 more, so a half is not far enough from only few.
+  // The true head is at most 3 more: only near a half that may round to another number.
   constexpr std::uint64_t half = 1U << 10;
   const std::uint64_t below = head & (2 * half - 1);
-  if (below + 3 >= half && below <= half) return false;
+  if (below + 3 >= half && below <= half) return round_once(whole, exponent, value);
   const auto mantissa = static_cast<double>((head >> 11) + (below > half ? 1 : 0));
   const int scale = 11 + 64 - shift - zeros + five.exponent + static_cast<int>(exponent);
   value = mantissa * std::bit_cast<double>(static_cast<std::uint64_t>(1023 + scale) << 52);

@@ -207,6 +207,7 @@ class TextSource final : public Source {
       ++parsed_;
     }
     numbers_->end();
+    blocks_.release();
     if (numbers_->count() == 0) refuse_nothing();
     info_.dtype = numbers_->dtype();
     info_.count = numbers_->count();
@@ -228,6 +229,7 @@ class TextSource final : public Source {
         fields_.go_to(here);
         cut_.columns = columns_;
         const LineBlocks::Found found = blocks_.read(fields_.reader(), cut_, limit_);
+        if (options_.reading && !cut_.dtype) options_.reading(here.position, fields_.reader().size().value_or(0));
         if (found != LineBlocks::Found::lines)
           one_by_one_until(found == LineBlocks::Found::rest ? all : here.position + 1);
       } else if (run->plain && run->begin == here.position) {

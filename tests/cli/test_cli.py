@@ -8,6 +8,7 @@ import pty
 import re
 import struct
 import subprocess
+import tempfile
 import unittest
 
 from command import MASU, CommandTest, bmp24, masu, npy, pgm16, usable_devices
@@ -283,9 +284,17 @@ class Outputs(CommandTest):
 
     def test_progress(self):
         result = masu("histogram", "zeros:u8:100000", "--progress", "always", "--json")
-        self.assertIn(b"histogram", result.stderr)
+        self.assertRegex(result.stderr, rb"histogram \[#+\.*\] \d+ % of 0 MB, \d+ s left")
+        self.assertTrue(result.stderr.endswith(b"\r\033[K"))
         for mode in ("auto", "never"):
             self.assertEqual(masu("histogram", "zeros:u8:100000", "--progress", mode).stderr, b"")
+        with tempfile.NamedTemporaryFile(suffix=".txt") as text:
+            text.write(b"123456789\n" * 1000000)
+            text.flush()
+            result = masu("reduce", text.name, "--progress", "always")
+            self.assertRegex(result.stderr, rb"^\rreading \[\.+\] 0 % of 10 MB")
+            self.assertTrue(result.stderr.endswith(b"\r\033[K"))
+            self.assertEqual(result.stderr.count(b"\r\033[K"), result.stderr.count(b"\r\033[K\r") + 1)
 
     def test_terminal(self):
         def on_terminal(*arguments):
