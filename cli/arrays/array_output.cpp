@@ -20,6 +20,7 @@
 namespace masu::cli {
 
 namespace {
+constexpr std::size_t lines_bytes = std::size_t{1} << 14U;
 constexpr std::uint64_t lines_of_task = std::uint64_t{1} << 12U;
 constexpr std::uint64_t most_tasks = 16;
 }  // namespace
@@ -50,6 +51,22 @@ void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
     if (form != nullptr) form->written += array.count;
   });
 }
+
+namespace {
+// What the elements stand for, a line each; as fields of CSV where they are `fields`.
+void write_names(const ArrayView& array, const io::ValueNames& names, bool fields, const Lines& to) {
+  std::string lines;
+  for (std::uint64_t i = 0; i < array.count; ++i) {
+    std::string text = value_text(array, i, &names);
+    lines += fields ? csv_field(text) : text;
+    lines += '\n';
+    if (lines.size() < lines_bytes) continue;
+    to(lines);
+    lines.clear();
+  }
+  if (!lines.empty()) to(lines);
+}
+}  // namespace
 
 bool is_standard_output(const std::string& path) {
   return path.empty() || path == "-";
@@ -163,6 +180,14 @@ void ArrayOutput::open_part() {
   }
 }
 
+void ArrayOutput::set_names(std::shared_ptr<const io::ValueNames> names) {
+  names_ = std::move(names);
+  if (!names_ || names_->kind() != io::ValueNames::Kind::texts || form_ == ResultForm::json || is_text(form_)) return;
+  if (explicit_ || form_ == ResultForm::npy)
+    usage_error("-o: npy and raw have numbers, and these are texts; write .txt, .csv or .json");
+  form_ = ResultForm::table;  // wherever they go
+}
+
 void ArrayOutput::set_columns(std::uint64_t columns, const io::TextReport& from) {
   const char own = form_ == ResultForm::csv ? ',' : form_ == ResultForm::tsv ? '\t' : ' ';
   lines_ = {std::max<std::uint64_t>(columns, 1), from.delimiter != '\0' && !explicit_ ? from.delimiter : own, 0};
@@ -179,6 +204,7 @@ void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool 
 }
 
 void ArrayOutput::each_bytes(const ArrayView& piece, const Lines& take) {
+  if (is_text(form_) && names_) return write_names(piece, *names_, form_ != ResultForm::table, take);
   if (is_text(form_)) write_lines(piece, take, &lines_);
   else take({static_cast<const char*>(piece.data), piece.count * size_of(piece.dtype)});
 }
@@ -195,7 +221,7 @@ void ArrayOutput::write_json(const ArrayView& piece) {
   for (std::uint64_t i = 0; i < piece.count; ++i, ++listed_) {
     if (listed_ != 0) text += ',';
     for (const std::uint64_t elements : lists_) text.append(listed_ % elements == 0 ? 1 : 0, '[');
-    text += json_element(piece, i);
+    text += json_element(piece, i, names_.get());
     for (const std::uint64_t elements : lists_) text.append((listed_ + 1) % elements == 0 ? 1 : 0, ']');
     if (text.size() < lines_bytes) continue;
     file_->write(text);
@@ -268,6 +294,7 @@ void tell_array(const ArrayStream& stream, const CommonOptions& common, const Ar
 
 namespace {
 
+constexpr std::size_t widest_text = 60;           // for which the others of a table are moved to the right
 constexpr std::uint64_t measured_entries = 1000;  // of a table: later ones may be wider than their column
 
 // Which row the next entry is of.
@@ -303,7 +330,7 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
     for (std::uint64_t i = 0; i < piece[column].count; ++i) {
       if (result.heads[column].same && cursor.row() > 0) return;
       if (!cursor.at_begin() || (result.flat && cursor.row() > 0)) to.write(",");
-      to.write(json_element(piece[column], i));
+      to.write(json_element(piece[column], i, result.heads[column].names));
       cursor.advance();
       if (nested) end_rows();
       else if (cursor.ended()) cursor.next_row();
@@ -345,7 +372,10 @@ void each_entry(const ColumnsResult& result, const Text& text, const LabelText& 
       while (cursor.ended()) cursor.next_row();
       if (!result.rows.empty() && result.labels.empty()) texts.push_back(std::to_string(cursor.row()));
       for (const ColumnsResult::Label& label : result.labels) texts.push_back(label_text(label.text(cursor.row())));
-      for (const ArrayView& column : piece) texts.push_back(text(column, i));
+      for (std::size_t column = 0; column < piece.size(); ++column) {
+        const io::ValueNames* names = result.heads[column].names;
+        texts.push_back(names == nullptr ? text(piece[column], i) : label_text(value_text(piece[column], i, names)));
+      }
       take(texts);
       cursor.advance();
     }
@@ -365,14 +395,18 @@ template <char between>
 void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
   constexpr char separator[] = {between};
   const auto line = [&](const std::vector<std::string>& texts) {
-    to.write(fmt::format("{}\n", fmt::join(texts, std::string_view(separator, 1))));
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (i != 0) to.write(std::string_view(separator, 1));
+      to.write(texts[i]);
+    }
+    to.write("\n");
   };
   line(names_of(result, csv_field));
   each_entry(result, element_text, csv_field, line);
 }
 
-void table_columns(const ColumnsResult& result, io::OutputFile& to) {
-  const auto shown = [](std::string_view text) { return visible(text); };
+void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_terminal) {
+  const auto shown = [&](std::string_view text) { return on_terminal ? visible(text) : std::string(text); };
   if (result.bare) {
     return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
       to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
@@ -389,19 +423,23 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to) {
   }
   std::vector<std::vector<std::string>> waiting{names_of(result, shown)};
   std::vector<std::size_t> widths(waiting.front().size());
+  // Texts stand left, numbers and the numbers of rows right.
+  const std::size_t before = waiting.front().size() - result.heads.size();
   const auto line = [&](const std::vector<std::string>& texts) {
+    std::string text;
     for (std::size_t column = 0; column < texts.size(); ++column) {
+      const bool left = column < before ? !result.labels.empty() : result.heads[column - before].names != nullptr;
       const std::string blanks(widths[column] - std::min(widths[column], columns_of_text(texts[column])), ' ');
-      const bool label = column < result.labels.size();
-      to.write(fmt::format("{}{}{}", column == 0 ? "" : "  ", label ? texts[column] : blanks,
-                           label ? blanks : texts[column]));
+      text += (column == 0 ? "" : "  ") + (left ? texts[column] + blanks : blanks + texts[column]);
     }
-    to.write("\n");
+    text.erase(text.find_last_not_of(' ') + 1);
+    to.write(text + "\n");
   };
   // The widths are those of the first entries.
   const auto settle = [&] {
     for (const auto& texts : waiting) {
-      for (std::size_t i = 0; i < texts.size(); ++i) widths[i] = std::max(widths[i], columns_of_text(texts[i]));
+      for (std::size_t i = 0; i < texts.size(); ++i)
+        widths[i] = std::max(widths[i], std::min(columns_of_text(texts[i]), widest_text));
     }
     for (const auto& texts : waiting) line(texts);
     waiting.clear();
@@ -414,7 +452,13 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to) {
   if (!waiting.empty()) settle();
 }
 
+void refuse_texts(const io::ValueNames* names) {
+  if (names == nullptr || names->kind() != io::ValueNames::Kind::texts) return;
+  throw Error(ErrorCode::unsupported, "-o: npy and raw have numbers, and these are texts; write .txt, .csv or .json");
+}
+
 void raw_columns(const ColumnsResult& result, io::OutputFile& to) {
+  refuse_texts(result.heads[result.array].names);
   result.pieces([&](std::span<const ArrayView> piece) {
     const ArrayView& column = piece[result.array];
     to.write(column.data, column.count * size_of(column.dtype));
@@ -423,6 +467,7 @@ void raw_columns(const ColumnsResult& result, io::OutputFile& to) {
 
 // Rows of one length make a table of two dimensions.
 void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
+  refuse_texts(result.heads[result.array].names);
   std::vector<std::uint64_t> shape;
   if (result.rows.empty() || result.flat) {
     shape.push_back(0);
@@ -455,10 +500,16 @@ ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
 }
 
 void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common) {
-  constexpr std::array writers = {table_columns, csv_columns<','>, csv_columns<'\t'>,
-                                  json_columns,  npy_columns,      raw_columns};
+  const bool on_terminal = is_standard_output(common.output) && is_terminal(STDOUT_FILENO);
   io::OutputFile output(common.output.empty() ? "-" : common.output);
-  writers[static_cast<std::size_t>(form)](result, output);
+  switch (form) {
+    case ResultForm::table: table_columns(result, output, on_terminal); break;
+    case ResultForm::csv: csv_columns<','>(result, output); break;
+    case ResultForm::tsv: csv_columns<'\t'>(result, output); break;
+    case ResultForm::json: json_columns(result, output); break;
+    case ResultForm::npy: npy_columns(result, output); break;
+    case ResultForm::raw: raw_columns(result, output); break;
+  }
   output.commit();
 }
 
