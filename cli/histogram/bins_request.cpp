@@ -215,7 +215,8 @@ Bins bins_of_width(const BinsRequest& request, Dtype dtype, const ValueRange& ra
 
 // The bins, where they do not depend on the data.
 std::optional<Bins> bins_without_data(const BinsRequest& request, const io::SourceInfo& info) {
-  const bool numeric = request.integers || !request.edges.empty() || request.rule || request.range || request.log;
+  const bool numeric = request.integers || !request.edges.empty() || request.rule || request.range || request.log ||
+                       request.width || request.nice;
   if (info.names && info.names->kind() == io::ValueNames::Kind::texts) {
     if (numeric || request.bins || !request.unit.empty()) {
       usage_error("{} has texts: each is a bin of its own, --limit says how many are shown", info.name);

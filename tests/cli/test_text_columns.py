@@ -224,7 +224,7 @@ class DateTest(CommandTest):
         self.assertEqual(self.ok("histogram", file, "--bins", "month", "--format", "csv"),
                          b"lo,hi,count\n2026-01-01,2026-02-01,1\n2026-02-01,2026-03-01,0\n2026-03-01,2026-04-01,2\n")
         shown = self.ok("histogram", file, "--bins", "month", env={"LC_ALL": "C"}).decode()
-        self.assertIn("2026-03-01 .. 2026-04-01  2  #", shown)
+        self.assertIn("[2026-03-01, 2026-04-01]  2  #", shown)
         self.assertEqual(len(self.histogram(["2026-01-31", "2026-03-01"], "--bins", "7")["counts"]), 7)
         self.fails(2, "histogram", file, "--bins", "day", "--log", says="takes no --range or --log")
         self.fails(2, "histogram", file, "--range", "0:1", says="has dates: their bins are --bins N or minute")
