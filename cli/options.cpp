@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.h"
+
 #include "elements/dtypes.h"
+#include "ranks.h"
 
 #include "ranks.h"
 #include "text.h"
@@ -97,6 +99,13 @@ void add_alpha_option(const Subcommand& app, InputOptions& options) {
                                      "Image input: read the alpha channel too, else left out");
 }
 
+void add_words_options(const Subcommand& app, InputOptions& options, bool cases) {
+  options.words = true;
+  const Subcommand in = app.group("Input");
+  in.add_flag("--text", options.text, "Text input: all entries are texts, numbers and dates too");
+  if (cases) in.add_flag("-i,--ignore-case", options.ignore_case, "Texts that differ only in case (A to Z) are one");
+}
+
 void add_result_option(const Subcommand& app, std::string& result) {
   app.more().add_option("--result", result, "FLOAT",
                         "Round sums and the like to it, once (f64); sums of integers stay integers");
@@ -158,6 +167,12 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.comment = input.comment;
   result.decimal = input.decimal;
   result.strict = input.strict;
+  if (input.text && !input.dtype.empty()) usage_error("--text and --dtype exclude each other");
+  if (input.words && input.text) result.entries = io::Entries::texts;
+  else if (input.words && !ranks().several()) result.entries = io::Entries::any;
+  else if (input.dates && !ranks().several()) result.entries = io::Entries::instants;
+  result.ignore_case = input.ignore_case;
+  result.any_order = input.any_order;
   result.needed_by = input.needed_by;
   result.places = input.places;
   result.map = true;

@@ -43,8 +43,13 @@ struct InputOptions {
   bool header = false;
   bool strict = false;
   bool alpha = true;
-  std::string needed_by;  // what needs every entry of a text
-  bool places = false;    // of numbers in a text will be asked for
+  bool words = false;        // whether texts and dates are taken too
+  bool dates = false;        // whether dates are, and no texts
+  bool text = false;         // --text
+  bool ignore_case = false;  // of texts
+  bool any_order = false;    // of texts
+  std::string needed_by;     // what needs every entry of a text
+  bool places = false;       // of numbers in a text will be asked for
 };
 
 // What commands of one INPUT, taken as an array, have in common.
@@ -72,6 +77,9 @@ void add_group_options(const Subcommand& app, ArrayOptions& options);
 
 // --alpha, for commands that take all numbers of an image alike: without it they leave alpha out.
 void add_alpha_option(const Subcommand& app, InputOptions& options);
+
+// --text, for commands that take texts and dates too; with `cases` --ignore-case, for those that count texts.
+void add_words_options(const Subcommand& app, InputOptions& options, bool cases);
 
 // --digits, for commands that print numbers as tables or lines.
 void add_digits_option(const Subcommand& app, CommonOptions& options);

@@ -82,6 +82,17 @@ std::string element_text(const ArrayView& array, std::uint64_t index) {
   });
 }
 
+std::string value_text(const ArrayView& array, std::uint64_t index, const io::ValueNames* names) {
+  if (names == nullptr) return element_text(array, index);
+  if (is_float(array.dtype)) return (*names)(static_cast<std::int64_t>(std::floor(number_at(array, index))));
+  return (*names)(static_cast<std::int64_t>(bits_of(array, index)));
+}
+
+std::string_view type_name(const io::SourceInfo& info) {
+  if (!info.names) return to_string(info.dtype);
+  return info.names->kind() == io::ValueNames::Kind::texts ? "text" : "instant";
+}
+
 void set_table_digits(int digits) {
   table_digits = digits;
 }
@@ -106,7 +117,8 @@ std::string json_of_text(std::string text) {
   return text;
 }
 
-std::string json_element(const ArrayView& array, std::uint64_t index) {
+std::string json_element(const ArrayView& array, std::uint64_t index, const io::ValueNames* names) {
+  if (names != nullptr) return json_string(value_text(array, index, names));
   return json_of_text(element_text(array, index));
 }
 

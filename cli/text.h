@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <masu/dtype.h>
+#include <masu/io.h>
 #include <masu/stream.h>
 #include <masu/sum.h>
 
@@ -100,10 +101,14 @@ void set_table_digits(int digits);
 std::string table_number(double value, int usual = 0, Dtype dtype = Dtype::f64);
 // An element of a table: floats with these digits, all else as element_text().
 std::string table_element(const ArrayView& array, std::uint64_t index);
+// The same of values that may stand for something else; null: they are numbers.
+std::string value_text(const ArrayView& array, std::uint64_t index, const io::ValueNames* names);
+// "text", "instant", or the dtype of numbers.
+std::string_view type_name(const io::SourceInfo& info);
 // Such a text as JSON has it: "NaN", "Infinity" and "-Infinity" in quotes.
 std::string json_of_text(std::string text);
 // Both.
-std::string json_element(const ArrayView& array, std::uint64_t index);
+std::string json_element(const ArrayView& array, std::uint64_t index, const io::ValueNames* names = nullptr);
 
 // The terminal.
 

@@ -304,6 +304,8 @@ class ArrayOutput {
   // Where -o says, in the form that --format says.
   ArrayOutput(const CommonOptions& common, const io::SourceInfo& from)
       : ArrayOutput(common.output, from, common.format.empty() ? std::nullopt : asked_form(common)) {}
+  // Before the first piece: what the elements stand for. Texts are written as text, or as JSON.
+  void set_names(std::shared_ptr<const io::ValueNames> names);
   // Before the first piece. `fortran_order`: the pieces come in that order of an array of the shape.
   void begin(Dtype dtype, std::span<const std::uint64_t> shape, bool fortran_order = false);
   // With several ranks once: the elements of this rank, after those of the ranks before.
@@ -324,6 +326,7 @@ class ArrayOutput {
   ResultForm form_;
   bool explicit_;  // the form was asked for, so its delimiter goes before the input's
   LineForm lines_;
+  std::shared_ptr<const io::ValueNames> names_;
   std::vector<std::uint64_t> lists_;  // JSON: elements of each list in the outermost one
   std::uint64_t listed_ = 0;
   std::string head_;
@@ -383,7 +386,8 @@ struct ColumnsResult {
   struct Head {
     std::string name;  // in tables and CSV
     std::string json;
-    bool same = false;  // the same for each row: JSON has it once
+    bool same = false;                      // the same for each row: JSON has it once
+    const io::ValueNames* names = nullptr;  // what its values stand for; null: they are numbers
   };
   std::vector<Head> heads;
   // Gives equally long pieces of all columns, one after the other; is called several times.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several inputs as one.
 #include "cli/arrays/array_stream.h"
+#include "io/sources.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -12,22 +13,27 @@ namespace {
 // One source after the other.
 class JoinedSource final : public io::Source {
  public:
-  explicit JoinedSource(std::vector<std::unique_ptr<io::Source>> sources)
+  JoinedSource(std::vector<std::unique_ptr<io::Source>> sources, const io::SourceOptions& options)
       : sources_(std::move(sources)), counts_(sources_.size()), noted_(sources_.size()) {
     const io::SourceInfo& first = sources_.front()->info();
     info_.name = fmt::format("{} and {} more", first.name, sources_.size() - 1);
     info_.format = first.format;
     info_.dtype = first.dtype;
+    info_.names = first.names;
     info_.count = 0;
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       const io::SourceInfo& each = sources_[i]->info();
-      if (each.dtype != first.dtype) {
-        data_error("several INPUTs must have one dtype: {} has {}, {} has {}", first.name, to_string(first.dtype),
-                   each.name, to_string(each.dtype));
+      if (type_name(each) != type_name(first)) {
+        data_error("several INPUTs must have one dtype: {} has {}, {} has {}", first.name, type_name(first), each.name,
+                   type_name(each));
       }
       info_.count = info_.count && each.count ? std::optional(*info_.count + *each.count) : std::nullopt;
       take_notes(i);
     }
+    if (!info_.names || info_.names->kind() != io::ValueNames::Kind::texts) return;
+    std::vector<std::shared_ptr<const io::ValueNames>> names;
+    for (const auto& source : sources_) names.push_back(source->info().names);
+    info_.names = io::join_texts(names, options, values_);
   }
   [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
 
@@ -36,6 +42,8 @@ class JoinedSource final : public io::Source {
     while (done < count && at_ < sources_.size()) {
       const std::uint64_t got =
           sources_[at_]->read(static_cast<std::byte*>(target) + done * size_of(info_.dtype), count - done);
+      auto* texts = static_cast<std::uint32_t*>(target) + done;
+      for (std::uint64_t i = 0; i < got && !values_.empty(); ++i) texts[i] = values_[at_][texts[i]];
       pass(got);
       done += got;
     }
@@ -43,6 +51,7 @@ class JoinedSource final : public io::Source {
   }
   std::optional<ArrayView> view(std::uint64_t count) override {
     while (at_ < sources_.size()) {
+      if (!values_.empty()) return std::nullopt;
       const std::optional<ArrayView> some = sources_[at_]->view(count);
       if (!some) return std::nullopt;
       pass(some->count);
@@ -97,8 +106,9 @@ class JoinedSource final : public io::Source {
   }
 
   std::vector<std::unique_ptr<io::Source>> sources_;
-  std::vector<std::uint64_t> counts_;  // elements of each that has ended
-  std::vector<std::size_t> noted_;     // notes that were taken of each
+  std::vector<std::uint64_t> counts_;               // elements of each that has ended
+  std::vector<std::size_t> noted_;                  // notes that were taken of each
+  std::vector<std::vector<std::uint32_t>> values_;  // of texts: what the values of each source are among all
   io::SourceInfo info_;
   std::size_t at_ = 0;
   std::uint64_t passed_ = 0;  // elements of that one so far
@@ -133,7 +143,7 @@ std::unique_ptr<io::Source> open_joined(const std::vector<std::string>& inputs, 
   std::vector<std::unique_ptr<io::Source>> sources;
   for (const std::string& input : inputs) sources.push_back(io::open(input, options));
   io::unify_dtypes(sources);
-  return std::make_unique<JoinedSource>(std::move(sources));
+  return std::make_unique<JoinedSource>(std::move(sources), options);
 }
 
 }  // namespace masu::cli

@@ -206,6 +206,7 @@ Exit run_command(QuantileCommandOptions& asked) {
   request.q = asked_q(asked);
   request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
   if (!asked.group.empty()) return run_groups(asked, request, form);
+  asked.input.dates = true;
   ArrayStream stream(asked, Work::reading, "quantile");
   request.rows = stream.rows();
   request.row_length = stream.row_length();
@@ -220,7 +221,7 @@ Exit run_command(QuantileCommandOptions& asked) {
   const Column values = values_of(found.quantiles, dtype);
   const std::size_t number = request.q.size();
   ColumnsResult result;
-  result.heads = {{"q", "q", true}, {"value", "values"}};
+  result.heads = {{"q", "q", true}, {"value", "values", false, stream.info().names.get()}};
   result.array = 1;
   result.pieces = [&](const ColumnsResult::Taker& take) {
     for (std::uint64_t row = 0; row < request.rows; ++row) {
@@ -228,8 +229,8 @@ Exit run_command(QuantileCommandOptions& asked) {
     }
   };
   if (request.row_length) result.rows.assign(request.rows, number);
-  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}",{})", asked.method, found.count, to_string(dtype),
-                                 stream.json_end(seconds));
+  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}",{})", asked.method, found.count,
+                                 type_name(stream.info()), stream.json_end(seconds));
   write_columns(result, form, common);
   stream.tell(found.count, seconds);
   return Exit::done;

@@ -119,13 +119,19 @@ void note_report(const std::string& name, const io::TextReport& report) {
   for (const LeftOutWords& words : left_out_words) {
     const io::TextReport::Kind& kind = report[words.kind];
     if (kind.count == 0) continue;
-    text += fmt::format("{}{} {}", between, grouped(kind.count), report.rows ? words.of_rows : words.of_entries);
+    const bool no_date = report.instants && words.kind == io::LeftOut::not_a_number;
+    text += fmt::format("{}{} {}", between, grouped(kind.count),
+                        no_date       ? "not a date or a time"
+                        : report.rows ? words.of_rows
+                                      : words.of_entries);
     // Where many are empty, the line of one says little.
     if (words.kind != io::LeftOut::empty || kind.count == all) {
       text += fmt::format(" (line {}{}{})", kind.line, kind.first.empty() ? "" : ": ", kind.first);
     }
     between = ", ";
   }
+  if (report.texts && report[io::LeftOut::not_a_number].count >= report.places / 2 + report.places % 2)
+    text += " (--text takes all as texts)";
   const bool cut = report[io::LeftOut::wrong_fields].count != 0 || report[io::LeftOut::no_column].count != 0;
   say(cut ? fmt::format("{}; {}", text, report.how_cut) : text);
 }

@@ -264,9 +264,9 @@ void verify(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const To
 }
 
 ColumnsResult columns_of(const TopkCommandOptions& asked, const TopkTable::Result& found,
-                         const std::optional<Places>& places) {
+                         const std::optional<Places>& places, const io::ValueNames* names) {
   ColumnsResult result;
-  if (!asked.index) result.heads.push_back({"value", "values"});
+  if (!asked.index) result.heads.push_back({"value", "values", false, names});
   result.heads.push_back({"index", "indices"});
   result.pieces = [&asked, &found, &places](const ColumnsResult::Taker& take) {
     found.entries.each([&](const ArrayView& values, const ArrayView& indices) {
@@ -326,7 +326,7 @@ Exit run_groups(const TopkCommandOptions& asked, ColumnsForm form, std::uint64_t
       });
   const Seconds seconds = table.seconds(times);
   const std::optional<Places> none;  // the indices are places already
-  ColumnsResult result = columns_of(asked, all, none);
+  ColumnsResult result = columns_of(asked, all, none, nullptr);
   table.label(result, all.found);
   result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", table.count(), to_string(table.dtype()),
                                  table.json_end(seconds, fmt::format(R"(,"nan_skipped":{})", skipped)));
@@ -366,9 +366,9 @@ Exit run_command(TopkCommandOptions& asked) {
   if (!ranks().first()) return Exit::done;
   if (common.verify) verify({dtype, reference.data(), count}, stream.rows(), k, how, found);
 
-  ColumnsResult result = columns_of(asked, found, places);
+  ColumnsResult result = columns_of(asked, found, places, stream.info().names.get());
   result.json_rest =
-      fmt::format(R"("n":{},"dtype":"{}",{})", count, to_string(dtype),
+      fmt::format(R"("n":{},"dtype":"{}",{})", count, type_name(stream.info()),
                   stream.json_end(seconds, fmt::format(R"(,"nan_skipped":{})", json_skipped(asked, found.skipped))));
   write_columns(result, form, common);
   const std::uint64_t skipped = std::accumulate(found.skipped.begin(), found.skipped.end(), std::uint64_t{0});
@@ -395,6 +395,7 @@ Command add_topk(CommandLine& line) {
         add_rows_option(app, options);
         add_group_options(app, options);
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
+        add_words_options(app, options.input, false);
         add_alpha_option(app, options.input);
       });
 }

@@ -17,6 +17,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace masu::cli {
@@ -57,6 +58,11 @@ class UniqueTable {
     count_ += piece.count;
     // Merging holds them twice, and the result is a copy. Narrow types have a table of fixed size instead.
     if (size_of(request_.dtype) > 2 && accumulator_->memory_bytes() > request_.memory / 4) spill();
+  }
+  // Instead, of values that are 0, 1, 2, …: how often each occurs.
+  void add_counts(std::span<const std::uint64_t> counts) {
+    counts_ = counts;
+    count_ = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   }
   struct Result {
     NumberedValues entries;
@@ -129,6 +135,11 @@ class UniqueTable {
     times_.compute += since(began);
   }
   void give_all(const NumberedSink& sink) {
+    for (std::uint64_t first = 0; first < counts_.size(); first += table_block_entries) {
+      std::vector<std::uint32_t> values(std::min<std::uint64_t>(table_block_entries, counts_.size() - first));
+      std::iota(values.begin(), values.end(), static_cast<std::uint32_t>(first));
+      sink(ArrayView(values), counts_.data() + first);
+    }
     if (runs_.count() > 0) {
       if (accumulator_) spill();
       merge_runs(sink);
@@ -192,6 +203,7 @@ class UniqueTable {
   Request request_;
   std::optional<UniqueAccumulator> accumulator_;
   ExternalRuns runs_;
+  std::span<const std::uint64_t> counts_;
   std::uint64_t count_ = 0;
   std::uint64_t run_count_ = 0;
   Times times_;
@@ -203,7 +215,7 @@ constexpr std::uint64_t pieces_in_memory = 8;  // a piece and its sorted copies 
 constexpr const char* unique_examples = R"(Examples:
   masu unique labels.npy
   masu unique words.txt --by count --limit 10
-  masu unique table.csv --header --column country --dtype u16 --json
+  masu unique table.csv --column country --by count --ignore-case
   masu unique huge.raw --dtype u64 --memory 4Gi -o counts.csv)";
 
 struct UniqueCommandOptions : ArrayOptions {
@@ -307,6 +319,7 @@ Exit run_command(UniqueCommandOptions& asked) {
   if (asked.repeated) choice.least = 2;
   if (asked.once) choice.most = 1;
   if (!asked.group.empty()) return run_groups(asked, form, choice);
+  asked.input.any_order = true;
   ArrayStream stream(asked, Work::sorting, "unique");
   const Dtype dtype = stream.info().dtype;
   const std::vector<std::byte> reference = stream.whole();
@@ -314,7 +327,10 @@ Exit run_command(UniqueCommandOptions& asked) {
   const std::uint64_t memory = stream.memory();
   stream.limit_pieces(memory / pieces_in_memory);
   UniqueTable table({stream.device(), dtype, memory, common.tmpdir});
-  stream.each([&](const ArrayView& piece) { table.add(piece); });
+  // Texts are counted as they are read.
+  const io::ValueNames* names = stream.info().names.get();
+  if (names != nullptr && !names->counts().empty() && !common.verify) table.add_counts(names->counts());
+  else stream.each([&](const ArrayView& piece) { table.add(piece); });
   const std::uint64_t count = stream.settle(table.count());
   const UniqueTable::Result found = table.finish(choice);
   const Seconds seconds = stream.seconds(table.times());
@@ -322,8 +338,10 @@ Exit run_command(UniqueCommandOptions& asked) {
   if (common.verify) verify({dtype, reference.data(), count}, found, choice);
 
   ColumnsResult result = counted_columns(found.entries);
-  result.json_rest = fmt::format(R"("n":{},"distinct":{},"dtype":"{}",{})", count, found.distinct, to_string(dtype),
-                                 stream.json_end(seconds, fmt::format(R"(,"runs":{})", table.runs())));
+  result.heads.front().names = stream.info().names.get();
+  result.json_rest =
+      fmt::format(R"("n":{},"distinct":{},"dtype":"{}",{})", count, found.distinct, type_name(stream.info()),
+                  stream.json_end(seconds, fmt::format(R"(,"runs":{})", table.runs())));
   write_columns(result, form, common);
   if (!common.quiet && found.entries.size() < found.distinct) {
     note(fmt::format("masu: {}: {} of {} distinct values", stream.info().name, found.entries.size(), found.distinct));
@@ -344,6 +362,7 @@ Command add_unique(CommandLine& line) {
         app.add_flag("-u,--once", options.once, "Only values that occur once");
         app.more().add_flag("-c,--counts", options.counts, "Show the counts, which are always shown");
         add_group_options(app, options);
+        add_words_options(app, options.input, true);
         add_alpha_option(app, options.input);
       });
 }

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 
 namespace masu::cli {
 namespace {
@@ -47,10 +48,16 @@ std::pair<double, double> limits(const std::string& text) {
 }
 
 void read_bins(const std::string& text, BinsRequest& request) {
+  if (is_calendar_unit(text)) {
+    request.unit = text;
+    return;
+  }
   const bool letter = std::isalpha(static_cast<unsigned char>(text.front())) != 0;
   if (!letter) request.bins = whole_number("--bins", text, 1, most_bins);
-  const std::string words =
-      fmt::format("a number from 1 to {} or a rule (auto, fd, doane, scott, stone, rice, sturges, sqrt)", most_bins);
+  const std::string words = fmt::format(
+      "a number from 1 to {} or a rule (auto, fd, doane, scott, stone, rice, sturges, sqrt); for dates "
+      "minute, hour, day, month or year",
+      most_bins);
   if (letter) request.rule = named("--bins", words, text, estimator_from_name);
 }
 
@@ -80,6 +87,8 @@ BinsRequest parse_column(const BinsTexts& texts) {
     request.edges = edge_values(texts.edges);
     Bins::edges(request.edges);
   }
+  if (!request.unit.empty() && (request.log || !texts.range.empty()))
+    usage_error("--bins {} takes no --range or --log", request.unit);
   if (request.log && request.rule) usage_error("--log takes a number of --bins, got the rule '" + texts.bins + "'");
   if (!texts.range.empty()) {
     request.range = limits(texts.range);
@@ -206,6 +215,21 @@ Bins bins_of_width(const BinsRequest& request, Dtype dtype, const ValueRange& ra
 
 // The bins, where they do not depend on the data.
 std::optional<Bins> bins_without_data(const BinsRequest& request, const io::SourceInfo& info) {
+  const bool numeric = request.integers || !request.edges.empty() || request.rule || request.range || request.log ||
+                       request.width || request.nice;
+  if (info.names && info.names->kind() == io::ValueNames::Kind::texts) {
+    if (numeric || request.bins || !request.unit.empty()) {
+      usage_error("{} has texts: each is a bin of its own, --limit says how many are shown", info.name);
+    }
+    return Bins::integers(std::max<std::uint64_t>(info.names->counts().size(), 1));
+  }
+  if (info.names) {
+    if (numeric) {
+      usage_error("{} has dates: their bins are --bins N or minute, hour, day, month, year", info.name);
+    }
+    return std::nullopt;
+  }
+  if (!request.unit.empty()) usage_error("--bins {} is for dates, {} has numbers", request.unit, info.name);
   if (request.integers) return Bins::integers(*request.integers);
   if (!request.edges.empty()) return Bins::edges(request.edges);
   if (request.rule) return std::nullopt;
@@ -240,6 +264,7 @@ Bins logarithmic_bins(const BinsRequest& request, Dtype dtype, const std::option
 BinsFinder::BinsFinder(const BinsRequest& request, const io::SourceInfo& info, const Device& device)
     : request_(request),
       name_(info.name),
+      instants_(info.names != nullptr),
       dtype_(info.dtype),
       device_(device),
       bins_(bins_without_data(request, info)) {
@@ -252,6 +277,11 @@ BinsFinder::BinsFinder(const BinsRequest& request, const io::SourceInfo& info, c
 void BinsFinder::add(const ArrayView& piece) {
   if (estimator_) estimator_->add(piece);
   else range_ = merge(range_, finite_range(device_, piece));
+  if (!instants_) return;
+  const std::span values(static_cast<const std::int64_t*>(piece.data), piece.count);
+  const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+  if (!exact_range_) exact_range_.emplace(*least, *greatest);
+  exact_range_ = {std::min(exact_range_->first, *least), std::max(exact_range_->second, *greatest)};
 }
 
 // Far values make bins by the billion of little data.
@@ -280,6 +310,8 @@ void BinsFinder::end_pass() {
     bins_ = bins_of_width(request_, dtype_, range_.value_or(ValueRange{0, 0, false}), name_);
   } else if (request_.log) {
     bins_ = logarithmic_bins(request_, dtype_, range_, name_);
+  } else if (exact_range_ && !request_.bins) {
+    bins_ = Bins::edges(calendar_edges(exact_range_->first, exact_range_->second, request_.unit, name_));
   } else if (!request_.bins) {
     bins_ = Bins::for_data(dtype_, range_);
   } else {

@@ -45,6 +45,7 @@ struct HistogramCommandOptions : ArrayOptions {
   std::string weights_format = "auto";
   std::string weights_dtype;
   std::string weights_column;
+  std::string limit;
   bool variances = false;
   bool joint = false;
   bool right_open = false;
@@ -87,6 +88,8 @@ constexpr const char* histogram_examples = R"(Examples:
   masu histogram sizes.txt --log --range 1:1e6 --bins 60
   masu histogram table.csv --header --column price --format csv -o prices.csv
   masu histogram table.csv --header --joint --column width --column height --bins '40;20'
+  masu histogram table.csv --column country --limit 10
+  masu histogram table.csv --column created --bins month
   masu histogram random:u8:1Mi --rows 16 --bins 64
   masu histogram energies.npy --weights weights.npy --variances --bins 100
   seq 1000 | masu histogram - --edges 0,10,100,1000
@@ -102,9 +105,9 @@ Region parse_region(const std::string& text) {
 
 void HistogramCommandOptions::add_to(const Subcommand& app) {
   const Subcommand which = app.group("Bins");
-  which.add_option(
-      "--bins", bins.bins, "N|RULE",
-      "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" + words_of("RULE"));
+  which.add_option("--bins", bins.bins, "N|RULE",
+                   "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" +
+                       words_of("RULE") + "; of dates minute, hour, day, month or year");
   which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
   which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
   which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
@@ -136,7 +139,10 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
   by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
 
+  add_words_options(app, input, true);
   const Subcommand result = app.group("Result");
+  result.more().add_option("--limit", limit, "N",
+                           "Of texts: bars of the N most frequent ones, and one of all others (20)");
   result.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1");
   result.more().add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
   result.add_flag("--percent", percent, "Also the share of all values, per cent");
@@ -168,7 +174,13 @@ const Format& HistogramCommandOptions::chosen_format() const {
 HistogramJob HistogramCommandOptions::job() const {
   HistogramJob job;
   job.weights = weighted_job();
-  job.source = source_options(input, common);
+  // Texts and dates are one column, counted.
+  InputOptions of_values = input;
+  of_values.any_order = true;
+  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() && !density &&
+                    !cumulative && !percent && !equalize && !otsu && group.empty();
+  if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
+  job.source = source_options(of_values, common);
   // A value that cannot be read would part the weights from their values.
   if (job.weights) job.source.needed_by = "--weights";
   job.columns = input.columns;
@@ -218,6 +230,7 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   job.input = weights;
   job.variances = variances;
   job.from = source_options(input, common);
+  job.from.entries = io::Entries::numbers;
   job.from.format = io::input_format_from_name(weights_format);
   job.from.dtype.reset();
   job.from.offset = 0;
@@ -230,6 +243,8 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   job.from.needed_by = "--weights";
   return job;
 }
+
+constexpr std::uint64_t most_named_bins = 200;  // of dates in a plot, each with its name
 
 plot::Quantity quantity(const WriteOptions& options) {
   if (options.density) return plot::Quantity::density;
@@ -290,6 +305,8 @@ void write_plot(const HistogramResult& result, const WriteOptions& options, cons
     plot::HeatMap map = result.joint ? two_columns(result) : rows(result);
     map.log_counts = options.log_counts;
     save(std::move(map), result, path);
+  } else if (has_texts(result) || (result.source.names && result.first().size() <= most_named_bins)) {
+    save(named_chart(result, options), result, path);
   } else {
     save(channels(result, options), result, path);
   }
@@ -413,6 +430,8 @@ Exit run_command(HistogramCommandOptions& asked) {
                        .equalize = asked.equalize,
                        .otsu = asked.otsu,
                        .log_counts = asked.log_counts};
+  if (!asked.limit.empty()) options.limit = whole_number("--limit", asked.limit, 1, most_pixels);
+  options.on_terminal = to_stdout && is_terminal(STDOUT_FILENO);
   if (several && ranks().several()) return run_dealt(asked, work, form, options, file, progress);
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -17,6 +18,11 @@ struct BinEdges {
   std::uint64_t bins = 0;
   std::function<double(std::uint64_t)> edge;
   Dtype dtype = Dtype::f64;  // in which the edges are printed
+  const io::ValueNames* names = nullptr;
+  [[nodiscard]] std::string text(std::uint64_t i) const {
+    if (names != nullptr) return (*names)(static_cast<std::int64_t>(std::floor(edge(i))));
+    return io::format_number(edge(i), dtype);
+  }
 };
 
 std::vector<BinEdges> columns_of(const HistogramResult& result) {
@@ -29,7 +35,10 @@ std::vector<BinEdges> columns_of(const HistogramResult& result) {
   };
   if (result.weighted) add(*result.weighted);
   else if (result.joint) add(*result.joint);
-  else columns.push_back({result.first().size(), [&](auto i) { return result.first().edge(i); }, result.edge_dtype});
+  else {
+    columns.push_back({result.first().size(), [&](auto i) { return result.first().edge(i); }, result.edge_dtype,
+                       result.source.names.get()});
+  }
   return columns;
 }
 
@@ -155,7 +164,7 @@ void each_line(const HistogramResult& result, const WriteOptions& options, const
   for (const BinEdges& each : columns) joint_bins *= each.bins;
   std::vector<std::pair<std::uint64_t, std::string>> ends(columns.size(), {~std::uint64_t{0}, ""});  // the last texts
   const auto edge_text = [&](std::size_t d, std::uint64_t i) -> const std::string& {
-    if (ends[d].first != i) ends[d] = {i, io::format_number(columns[d].edge(i), columns[d].dtype)};
+    if (ends[d].first != i) ends[d] = {i, columns[d].text(i)};
     return ends[d].second;
   };
   for (std::uint64_t row = 0; row < result.row_count(); ++row) {
@@ -204,6 +213,7 @@ std::string json_group(const HistogramResult& result, std::uint64_t group) {
 
 void write_separated(const HistogramResult& result, const WriteOptions& options, const Sink& sink,
                      std::string_view between) {
+  if (has_texts(result)) return write_named_csv(result, options, sink, between.front());
   TextSink to(sink);
   each_line(result, options, [&](const auto& texts) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -254,6 +264,7 @@ void write_weighted_table(const HistogramResult& result, const WriteOptions& opt
 }
 
 void write_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  if (has_texts(result)) return write_named_json(result, options, sink);
   TextSink to(sink);
   const std::vector<BinEdges> columns = columns_of(result);
   const auto of_rows = [&](std::string_view name, const auto& entry) {
@@ -279,11 +290,14 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
     }
   };
   const auto write_edges = [&](std::uint64_t d) {
-    to.list(columns[d].bins + 1, [&](std::uint64_t i) { return json_number(columns[d].edge(i), columns[d].dtype); });
+    to.list(columns[d].bins + 1, [&](std::uint64_t i) {
+      if (columns[d].names != nullptr) return json_string(columns[d].text(i));
+      return json_number(columns[d].edge(i), columns[d].dtype);
+    });
   };
   to.add("{");
   if (options.several) to.add(fmt::format(R"("input":{},)", json_string(result.source.name)));
-  to.add(fmt::format(R"("n":{},"dtype":"{}",)", result.n(), to_string(result.source.dtype)));
+  to.add(fmt::format(R"("n":{},"dtype":"{}",)", result.n(), type_name(result.source)));
   if (result.weighted) to.add(fmt::format(R"("weights":"{}",)", to_string(result.weighted->weights_dtype())));
   to.add(fmt::format(R"("device":{},)", json_string(result.device)));
   if (!result.weighted) to.add(fmt::format(R"("strategy":"{}",)", to_string(result.strategy())));
@@ -316,6 +330,7 @@ void write_json(const HistogramResult& result, const WriteOptions& options, cons
 // A histogram of scikit-hep's UHI (schema 1) for each row and channel, by name. A NaN has no bin there, so metadata
 // have their number; of points, and beside variances, also that of what lies in no bin.
 void write_uhi(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  if (has_texts(result)) usage_error("--format uhi has bins of numbers, {} has texts", result.source.name);
   TextSink to(sink);
   const std::vector<BinEdges> columns = columns_of(result);
   const bool numbered = result.joint || columns.size() > 1;
@@ -377,6 +392,7 @@ void write_uhi(const HistogramResult& result, const WriteOptions& options, const
 }
 
 void write_npy(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  if (has_texts(result)) usage_error("--format npy and raw have counts of bins, {} has texts", result.source.name);
   std::vector<std::uint64_t> shape;
   if (result.by_rows) shape.push_back(result.row_count());
   if (result.channel_count() > 1 || !result.groups.empty()) shape.push_back(result.channel_count());

@@ -10,6 +10,7 @@
 #include <masu/histogram.h>
 #include <masu/io.h>
 #include <masu/joint_histogram.h>
+#include <masu/plot.h>
 #include <masu/reduce.h>
 #include <masu/row_histogram.h>
 #include <masu/sum.h>
@@ -125,11 +126,35 @@ struct WriteOptions {
   bool percent = false;
   bool equalize = false;
   bool otsu = false;
-  bool log_counts = false;          // bars by the logarithm of the counts
+  bool log_counts = false;   // bars by the logarithm of the counts
+  std::uint64_t limit = 20;  // bars of texts
+  bool on_terminal = false;
   unsigned width = output_width();  // columns of a chart
   bool utf8 = block_characters();
 };
 
+// Values that are no numbers (named_bins.cpp).
+
+// The most frequent texts, at most `limit` of them, equal counts in the order of the texts.
+struct NamedBars {
+  std::vector<std::string> texts;
+  std::vector<std::uint64_t> counts;
+  std::uint64_t other = 0;  // the count of all others
+  std::uint64_t distinct = 0;
+};
+bool has_texts(const HistogramResult& result);
+NamedBars named_bars(const HistogramResult& result, std::uint64_t limit);
+// "other (7 texts)".
+std::string other_label(const NamedBars& bars);
+void write_named_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink, char separator);
+void write_named_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+// Of texts, or of bins of instants, by where they begin.
+plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options);
+
+bool is_calendar_unit(std::string_view word);
+// Edges of whole units between two instants: minute, hour, day, month, year; "": of what makes up to 60 bins.
+std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const std::string& unit,
+                                   const std::string& name);
 // The threshold, null where fewer than two bins have counts, and the levels, all 0 where nothing was counted.
 std::string otsu_text(const Histogram& histogram);
 std::vector<std::uint16_t> levels_of(const Histogram& histogram);
@@ -162,6 +187,7 @@ struct BinsRequest {
   bool log = false;  // the bins have equal ratios
   std::optional<double> width;
   bool nice = false;  // a round width is found
+  std::string unit;   // of the calendar
 };
 
 // The options' values as they were given.
@@ -201,6 +227,8 @@ class BinsFinder {
   void check_width() const;
   BinsRequest request_;
   std::string name_;
+  bool instants_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> exact_range_;  // of instants
   Dtype dtype_;
   Device device_;
   std::optional<Bins> bins_;

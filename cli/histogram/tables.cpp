@@ -79,7 +79,7 @@ std::uint64_t bins_a_place(std::uint64_t bins, std::uint64_t places) {
 // "photo.png: png u8, 640 x 480 pixels", without a line's end.
 std::string headline(const HistogramResult& result) {
   const io::SourceInfo& source = result.source;
-  std::string text = fmt::format("{}: {} {}", source.name, source.format, to_string(source.dtype));
+  std::string text = fmt::format("{}: {} {}", source.name, source.format, type_name(source));
   if (!source.channels.empty() && source.shape.size() >= 2) {
     text += fmt::format(", {} x {} pixels", source.shape[1], source.shape[0]);
   }
@@ -128,7 +128,10 @@ std::string label(const HistogramResult& result, const Histogram& histogram, std
                   bool utf8) {
   const char* dash = utf8 ? " … " : " .. ";
   const double lo = histogram.edge(first);
-  const auto edge = [&](double value) { return edge_label(value, histogram.dtype(), result.edge_dtype); };
+  const auto edge = [&](double value) {
+    if (result.source.names) return (*result.source.names)(static_cast<std::int64_t>(std::floor(value)));
+    return edge_label(value, histogram.dtype(), result.edge_dtype);
+  };
   if (!result.one_value) {
     const bool closed = end == histogram.size() && !result.half_open;
     return fmt::format("[{}, {}{}", edge(lo), edge(histogram.edge(end)), closed ? ']' : ')');
@@ -326,6 +329,18 @@ void write_joint_table(const HistogramResult& result, const WriteOptions& option
   for (unsigned d = 0; d < joint.dimensions(); ++d) write_margin(result, d, options, sink);
 }
 
+void write_named_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  const NamedBars named = named_bars(result, options.limit);
+  std::string head = fmt::format("{}: {} different texts", result.source.name, named.distinct);
+  if (options.log_counts) head += ", bars by the logarithm of the counts";
+  sink(fmt::format("{}\n\nn {}\n", head, result.n()));
+  std::vector<Bar> bars;
+  for (std::size_t i = 0; i < named.texts.size(); ++i) bars.push_back({named.texts[i], named.counts[i], {}});
+  if (options.on_terminal) std::ranges::for_each(bars, [](Bar& bar) { bar.label = visible(bar.label); });
+  if (named.other != 0) bars.push_back({other_label(named), named.other, {}});
+  write_bars(bars, {}, options, sink);
+}
+
 }  // namespace
 
 void write_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
@@ -333,6 +348,7 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
   if (options.several && !options.first) sink("\n");
   if (result.joint) return write_joint_table(result, options, sink);
   if (result.rows) return write_row_table(result, options, sink);
+  if (has_texts(result)) return write_named_table(result, options, sink);
   const std::uint64_t bins = result.channels.front().size();
   const std::uint64_t bins_a_row = bins <= ungrouped ? 1 : bins_a_place(bins, most_rows);
   std::string head = headline(result) + fmt::format(", {} bin{}", bins, bins == 1 ? "" : "s");
@@ -349,9 +365,13 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
   for (std::size_t c = 0; c < shown; ++c) {
     const Histogram& histogram = result.channels[c];
     const std::string name = result.names.empty() ? "" : result.names[c] + ": ";
-    sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}{}\n", name, histogram.n(),
-                     result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
-                     histogram.nan(), options.otsu ? ", otsu " + otsu_text(histogram) : ""));
+    if (result.source.names) {
+      sink(fmt::format("\nn {}\n", histogram.n()));
+    } else {
+      sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}{}\n", name, histogram.n(),
+                       result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
+                       histogram.nan(), options.otsu ? ", otsu " + otsu_text(histogram) : ""));
+    }
     write_bars(group(result, histogram, bins_a_row, options), titles, options, sink);
   }
   if (shown < result.channels.size()) {

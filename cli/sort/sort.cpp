@@ -91,7 +91,8 @@ std::uint64_t first_fall(const ArrayView& data, Order order) {
 class Check {
  public:
   Check(const SortCommandOptions& asked, ArrayStream& stream)
-      : order_(asked.order()),
+      : names_(stream.info().names),
+        order_(asked.order()),
         plain_(asked.common.verify),
         device_(stream.device()),
         dtype_(stream.info().dtype),
@@ -106,11 +107,11 @@ class Check {
       const ArrayView part(piece.dtype, data + at * size, std::min(piece.count - at, row_length_ - within));
       if (found.count == 0) std::memcpy(first_, part.data, size);
       if (within != 0 && !follows(part)) {
-        return tell(found, element_text({piece.dtype, last_, 1}, 0), part, 0);
+        return tell(found, value_text({piece.dtype, last_, 1}, 0, names_.get()), part, 0);
       }
       if (!in_order(part)) {
         const std::uint64_t place = first_fall(part, order_);
-        return tell(found, element_text(part, place - 1), part, place);
+        return tell(found, value_text(part, place - 1, names_.get()), part, place);
       }
       at += part.count;
       found.count += part.count;
@@ -136,7 +137,7 @@ class Check {
         std::memcpy(first_, part.first, sizeof first_);
         const ArrayView begin(dtype_, first_, 1);
         if (any && !parted && !all.out_of_order && !follows(begin))
-          tell(all, element_text({dtype_, last_, 1}, 0), begin, 0);
+          tell(all, value_text({dtype_, last_, 1}, 0, names_.get()), begin, 0);
         if (part.fall != none && !all.out_of_order) {
           all.out_of_order = all.count + part.fall;
           all.before = said.front();
@@ -173,13 +174,14 @@ class Check {
     std::memcpy(pair + size, part.data, size);
     return first_fall({part.dtype, pair, 2}, order_) == 2;
   }
-  static bool tell(OrderCheck& found, std::string before, const ArrayView& part, std::uint64_t place) {
+  bool tell(OrderCheck& found, std::string before, const ArrayView& part, std::uint64_t place) const {
     found.out_of_order = found.count + place;
     found.before = std::move(before);
-    found.element = element_text(part, place);
+    found.element = value_text(part, place, names_.get());
     return false;
   }
 
+  std::shared_ptr<const io::ValueNames> names_;
   Order order_;
   bool plain_;
   Device device_;
@@ -192,7 +194,6 @@ class Check {
 // Stops at the first element that is out of order. Throws Differs where the reference finds another one.
 Exit check(const SortCommandOptions& asked) {
   ArrayStream stream(asked, Work::sorting, "is-sorted");
-  const Dtype dtype = stream.info().dtype;
   OrderCheck found;
   Check check(asked, stream);
   double computing = 0;
@@ -211,12 +212,12 @@ Exit check(const SortCommandOptions& asked) {
   if (!ranks().first()) return Exit::done;
   if (asked.common.json) {
     const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
-    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",{}}}\n", !found.out_of_order, to_string(dtype),
+    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",{}}}\n", !found.out_of_order, type_name(stream.info()),
                            stream.json_end(seconds, place)));
   }
   const std::string& name = stream.info().name;
   if (!asked.common.quiet) note_report(name, stream.report());
-  if (asked.common.time) note_times(seconds, found.count * size_of(dtype));
+  if (asked.common.time) note_times(seconds, found.count * size_of(stream.info().dtype));
   if (!found.out_of_order) return Exit::done;
   if (!asked.common.json && !asked.common.quiet) {
     note(fmt::format("masu: {}: not sorted: element {} is {}, after {}", name, *found.out_of_order, found.element,
@@ -256,12 +257,11 @@ Exit run_command(SortCommandOptions& asked) {
   const SortSummary done = run_sort(asked, progress);
   if (!ranks().first()) return Exit::done;
   if (asked.common.json) {
-    print_text(
-        fmt::format("{{\"n\":{},\"dtype\":\"{}\",\"device\":{},\"algorithm\":\"{}\",\"order\":\"{}\",\"rows\":{},"
-                    "\"runs\":{}{},{}}}\n",
-                    done.count, to_string(done.dtype), json_string(done.device), asked.algorithm,
-                    asked.descending ? "descending" : "ascending", done.rows, done.runs,
-                    json_report(done.text, done.notes), json_seconds(done.seconds)));
+    print_text(fmt::format(
+        "{{\"n\":{},\"dtype\":\"{}\",\"device\":{},\"algorithm\":\"{}\",\"order\":\"{}\",\"rows\":{},"
+        "\"runs\":{}{},{}}}\n",
+        done.count, done.type, json_string(done.device), asked.algorithm, asked.descending ? "descending" : "ascending",
+        done.rows, done.runs, json_report(done.text, done.notes), json_seconds(done.seconds)));
   }
   if (asked.common.verify && !asked.common.quiet) note(fmt::format("verified: {} values", done.count));
   if (asked.common.time) note_times(done.seconds, done.bytes);
@@ -296,6 +296,7 @@ Command add_sort(CommandLine& line) {
         result.add_flag("--is-sorted", options.is_sorted,
                         "Only check whether the input is sorted; exit status 3 if it is not");
         app.group("").add_flag("--trace", options.trace, "");  // removed; check() says where it went
+        add_words_options(app, options.input, false);
         add_alpha_option(app, options.input);
       });
 }

@@ -101,6 +101,7 @@ class SortRun {
     share();
     device_ = device_of_rank(asked.common.device, Work::sorting, known_bytes(*keys_.source).value_or(0));
     output_.emplace(asked.common, info());
+    if (!asked.index) output_->set_names(info().names);
     if (values_) values_output_.emplace(asked.values_output, values_->source->info());
     opening_ = since(began_);
   }
@@ -127,7 +128,7 @@ class SortRun {
     result_.text = tell_source(*keys_.source, asked_.common);
     result_.notes = info().notes;
     if (values_) tell_source(*values_->source, asked_.common);
-    result_.dtype = shape_.keys;
+    result_.type = type_name(info());
     result_.device = device_->id();
     result_.rows = rows_;
     result_.bytes = result_.count * shape_.bytes();

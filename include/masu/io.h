@@ -27,6 +27,11 @@ MASU_EXPORT InputFormat input_format_from_name(std::string_view name);
 
 enum class Endian { little, big };
 
+/// What the entries of a text are read as. `numbers`: only numbers are, all else is left out. `instants`: the same, but
+/// if no entry is a number and one is a date or a time of ISO 8601, instants are read. `any`: the same, but texts if
+/// none is. `texts`: as they stand there, numbers too.
+enum class Entries { numbers, instants, any, texts };
+
 struct SourceOptions {
   InputFormat format = InputFormat::automatic;
   std::optional<Dtype> dtype;          ///< raw: needed; text: the type of its numbers, else they decide it:
@@ -45,6 +50,11 @@ struct SourceOptions {
   std::optional<std::string> comment;  ///< text: starts a comment where a line or a field begins; "": nothing does;
                                        ///< not given: # at the beginning of a line does, in texts without a header
   std::string decimal;                 ///< text: "." or ",", the mark in decimals; empty: "."
+  Entries entries = Entries::numbers;  ///< text without a dtype: what is read. Of texts, an entry of `column`, or a
+                                       ///< whole line, is one
+  bool ignore_case = false;            ///< texts: those that differ only in the case of A to Z are one, spelt as the
+                                       ///< first of them is
+  bool any_order = false;              ///< texts: the values may come in another order, which takes less memory
   bool strict = false;                 ///< text: an entry or a line that cannot be read is an error
   std::string needed_by;               ///< text: what needs every entry ("--rows"): errors name it, as with `strict`
   bool places = false;                 ///< text: keeps where they were, for Source::to_places
@@ -57,6 +67,28 @@ struct SourceOptions {
   std::uint64_t part = 0;   ///< text in a file: of `parts` parts of its lines, of about as many bytes each,
   std::uint64_t parts = 1;  ///< reads this one, which may have no number; none from `parts` on. The dtype is
                             ///< that of the part. Of a stream: an error
+};
+
+/// What values of a source stand for that are no numbers. Instants are i64, microseconds since 1970-01-01T00:00Z. Texts
+/// are u32: their places in the order of all different ones by bytes, from 0.
+class MASU_EXPORT ValueNames {
+ public:
+  enum class Kind { texts, instants };
+  ValueNames(const ValueNames&) = delete;
+  ValueNames& operator=(const ValueNames&) = delete;
+  virtual ~ValueNames();
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  /// The text, any bytes; an instant as 2026-01-31, 2026-01-31T12:30:45Z or 2026-01-31T12:30:45.123456Z: as fine as the
+  /// finest entry, or as it is itself.
+  [[nodiscard]] virtual std::string operator()(std::int64_t value) const = 0;
+  /// Texts: how often each occurs, in their order. Empty for instants.
+  [[nodiscard]] virtual std::span<const std::uint64_t> counts() const noexcept { return {}; }
+
+ protected:
+  explicit ValueNames(Kind kind) noexcept : kind_(kind) {}
+
+ private:
+  Kind kind_;
 };
 
 struct SourceInfo {
@@ -72,6 +104,7 @@ struct SourceInfo {
   std::uint64_t largest = 0;           ///< images: the greatest possible sample, where the dtype holds more; else 0
   std::vector<std::string> notes;  ///< facts that the values do not show, a sentence each: "read image 1 of 3". More
                                    ///< may follow while the source is read
+  std::shared_ptr<const ValueNames> names;  ///< what the values stand for; null: they are numbers
 };
 
 /// Why an entry of a text, or a line, was not read.
@@ -95,6 +128,8 @@ struct TextReport {
   std::uint64_t ragged_line = 0;    ///< the first line that has another number of fields than the first one; 0: none
   std::uint64_t comment_lines = 0;  ///< that begin with #, where no comment mark was given
   bool row_names = false;           ///< the header is one name short: the first column has names of rows
+  bool instants = false;            ///< what is not_a_number is no date and no time
+  bool texts = false;               ///< SourceOptions::entries asks for what the entries are
   char delimiter = '\0';            ///< '\0': runs of white space
   std::string how_cut;              ///< "the delimiter is comma, the first line has 'place', 'price'"
   [[nodiscard]] const Kind& operator[](LeftOut kind) const { return left_out[static_cast<std::size_t>(kind)]; }
@@ -150,9 +185,8 @@ class MASU_EXPORT Source {
 /// compressed by gzip, zstd, xz or bzip2 are decompressed as they are read; `FILE.npz:NAME` is an array of a .npz,
 /// `FILE.h5:/path` a dataset, `FILE.fits:N` an image of HDU N, the primary one being 0; without it, the only one.
 /// Only headers are read, but of text. Throws io for what cannot be opened or is malformed, invalid_argument for
-/// options or generator texts that are wrong. Text without a dtype is parsed to its end: a stream, once. Text is parsed
-/// on cpu_threads() threads. Text without a
-/// number is an error.
+/// options or generator texts that are wrong. Text without a dtype is parsed to its end, on cpu_threads() threads: a
+/// stream, once. Text without a number, or else what SourceOptions::entries allows, is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
 
 /// A format, or a family of them, and whether this machine can read it.

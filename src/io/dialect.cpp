@@ -41,15 +41,15 @@ Said line_too_long(std::uint64_t line) {
                           longest_entry >> 10)};
 }
 
-Said no_number(std::uint64_t line, std::string_view entry) {
+Said no_number(std::uint64_t line, std::string_view entry, std::string_view wanted) {
   const std::string_view text = trimmed(entry);
   std::string pointed(text);
   std::replace(pointed.begin(), pointed.end(), ',', '.');
   const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
   const std::string shown = fmt::format("'{}'", printable(entry));
-  return {text.empty() ? "" : shown,
-          fmt::format("line {}: the entry {} is {}{}", line, shown, text.empty() ? "empty" : "not a number",
-                      comma ? " (--decimal , reads decimal commas)" : "")};
+  return {text.empty() ? "" : shown, fmt::format("line {}: the entry {} is {}{}", line, shown,
+                                                 text.empty() ? "empty" : fmt::format("not {}", wanted),
+                                                 comma ? " (--decimal , reads decimal commas)" : "")};
 }
 
 std::uint64_t LeftOutCounts::all() const noexcept {

@@ -4,7 +4,9 @@
 #include "io/reader.h"
 
 #include <fmt/format.h>
+#include <masu/device.h>
 #include <masu/error.h>
+#include <masu/sort.h>
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -18,6 +20,9 @@ namespace {
 constexpr std::size_t first_slots = 1024;
 constexpr std::size_t arena_block = std::size_t{1} << 20;
 constexpr std::size_t texts_ahead = 32;  // whose slots are fetched before the first of them is compared
+
+constexpr std::size_t least_sorted = 256;  // fewer texts are compared with each other
+constexpr unsigned most_depth = 16;
 
 constexpr char upper(char c) noexcept {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -204,33 +209,62 @@ void Dictionary::grow() {
   }
 }
 
-std::vector<std::uint32_t> Dictionary::in_order() const {
-  // The first eight bytes decide most comparisons.
-  struct Keyed {
-    std::uint64_t head;
-    std::uint32_t id;
-  };
-  std::vector<Keyed> keyed(size());
-  for (std::uint32_t id = 0; id < size(); ++id) {
-    const std::string_view text = (*this)[id];
-    std::uint64_t head = 0;
-    for (std::size_t i = 0; i < 8; ++i) {
-      const char c = i < text.size() ? (rules_.ignore_case ? upper(text[i]) : text[i]) : '\0';
-      head = head << 8 | static_cast<unsigned char>(c);
-    }
-    keyed[id] = {head, id};
+// The bytes that order a text from a place on.
+std::uint64_t Dictionary::order_key(std::uint32_t id, std::size_t from) const noexcept {
+  const std::string_view text = (*this)[id];
+  std::uint64_t key = 0;
+  for (std::size_t i = from; i < from + sizeof key; ++i) {
+    const char c = i >= text.size() ? '\0' : rules_.ignore_case ? upper(text[i]) : text[i];
+    key = key << 8 | static_cast<unsigned char>(c);
   }
-  std::sort(keyed.begin(), keyed.end(), [this](const Keyed& a, const Keyed& b) {
-    if (a.head != b.head) return a.head < b.head;
-    const std::string_view left = (*this)[a.id];
-    const std::string_view right = (*this)[b.id];
-    if (!rules_.ignore_case) return left < right;
-    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(), [](char x, char y) {
-      return static_cast<unsigned char>(upper(x)) < static_cast<unsigned char>(upper(y));
-    });
+  return key;
+}
+
+bool Dictionary::before(std::uint32_t a, std::uint32_t b) const noexcept {
+  const std::string_view left = (*this)[a];
+  const std::string_view right = (*this)[b];
+  if (!rules_.ignore_case) return left < right;
+  return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(), [](char x, char y) {
+    return static_cast<unsigned char>(upper(x)) < static_cast<unsigned char>(upper(y));
   });
-  std::vector<std::uint32_t> ids(keyed.size());
-  std::transform(keyed.begin(), keyed.end(), ids.begin(), [](const Keyed& one) { return one.id; });
+}
+
+// How many bytes all of some texts begin with.
+std::size_t Dictionary::common_bytes(std::span<const std::uint32_t> ids) const noexcept {
+  std::string_view common = (*this)[ids.front()];
+  for (const std::uint32_t id : ids) {
+    const std::string_view text = (*this)[id];
+    const auto last = std::mismatch(common.begin(), common.end(), text.begin(), text.end(), [this](char a, char b) {
+      return rules_.ignore_case ? upper(a) == upper(b) : a == b;
+    });
+    common = common.substr(0, static_cast<std::size_t>(last.first - common.begin()));
+    if (common.empty()) break;
+  }
+  return common.size();
+}
+
+// By the eight bytes behind those that all begin with, as whole numbers; then the texts in which these are equal.
+void Dictionary::put_in_order(std::span<std::uint32_t> ids, unsigned depth) const {
+  const auto compare = [&](std::span<std::uint32_t> some) {
+    std::sort(some.begin(), some.end(), [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });
+  };
+  if (ids.size() < least_sorted || depth == most_depth) return compare(ids);
+  const std::size_t from = common_bytes(ids);
+  std::vector<std::uint64_t> keys(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) keys[i] = order_key(ids[i], from);
+  sort_by_key(Device::open("cpu"), MutableArrayView(keys), RecordsView(ids.data(), sizeof ids[0], ids.size()));
+  for (std::size_t first = 0; first < ids.size();) {
+    std::size_t end = first + 1;
+    while (end < ids.size() && keys[end] == keys[first]) ++end;
+    if (end - first > 1) put_in_order(ids.subspan(first, end - first), depth + 1);
+    first = end;
+  }
+}
+
+std::vector<std::uint32_t> Dictionary::in_order() const {
+  std::vector<std::uint32_t> ids(size());
+  std::iota(ids.begin(), ids.end(), 0U);
+  if (!ids.empty()) put_in_order(ids, 0);
   return ids;
 }
 

@@ -37,6 +37,9 @@ class Dictionary {
   // for each of the others, gets the ids that theirs have here.
   void merge(std::span<const Dictionary> others, std::span<std::vector<std::uint32_t>> ids = {});
 
+  // Changes Rules::memory.
+  void limit(std::uint64_t memory) noexcept { rules_.memory = memory; }
+
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
   // Valid until a text is added.
   [[nodiscard]] std::string_view operator[](std::uint32_t id) const noexcept { return text_of(entries_[id]); }
@@ -75,6 +78,10 @@ class Dictionary {
   [[nodiscard]] bool same(const Entry& entry, std::string_view text) const noexcept;
   std::uint32_t add_hashed(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times);
   std::uint32_t insert(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times);
+  [[nodiscard]] std::uint64_t order_key(std::uint32_t id, std::size_t from) const noexcept;
+  [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept;
+  [[nodiscard]] std::size_t common_bytes(std::span<const std::uint32_t> ids) const noexcept;
+  void put_in_order(std::span<std::uint32_t> ids, unsigned depth) const;
   void fetch(std::span<const std::uint32_t> hashes) const;
   const char* keep(std::string_view text);
   void grow();

@@ -78,6 +78,18 @@ TEST(Dictionary, IsAMapOfTexts) {
   }
 }
 
+// Long common beginnings, ends within them, and NULs that a shorter text does not have.
+TEST(Dictionary, OrdersTextsThatBeginAlike) {
+  for (const bool ignore_case : {false, true}) {
+    for (const std::size_t common : {0U, 3U, 100U}) {
+      std::vector<std::string> texts;
+      for (const std::string& end : random_texts(6000, 12, 3)) texts.push_back(std::string(common, 'k') + end);
+      for (std::size_t size = 0; size < 600; ++size) texts.push_back(std::string(size, size % 2 == 0 ? 'k' : '\0'));
+      expect_like_a_map(texts, ignore_case);
+    }
+  }
+}
+
 TEST(Dictionary, TellsTextsOfAllSizesApart) {
   Dictionary texts({});
   std::string text;

@@ -44,7 +44,8 @@ struct Said {
 Said no_column(std::uint64_t line, std::uint64_t fields, std::uint64_t column);
 Said wrong_fields(std::uint64_t line, std::uint64_t fields, std::uint64_t names, bool row_names);
 Said line_too_long(std::uint64_t line);
-Said no_number(std::uint64_t line, std::string_view entry);
+// `wanted`: what the entry is not.
+Said no_number(std::uint64_t line, std::string_view entry, std::string_view wanted = "a number");
 
 // What was left out so far.
 struct LeftOutCounts {

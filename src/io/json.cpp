@@ -394,7 +394,11 @@ Reader json_lines(Reader reader, SourceOptions& options, std::vector<std::string
 std::unique_ptr<Source> open_json(Input input) {
   std::vector<std::string> keys;
   if (!input.options.column.empty()) keys.push_back(std::exchange(input.options.column, {}));
+  const bool one = keys.size() == 1;
   input.reader = json_lines(std::move(input.reader), input.options, std::move(keys));
+  input.path.clear();
+  // Else a line would be a text.
+  if (one && input.options.entries != Entries::numbers) input.options.column = "1";
   return open_text(std::move(input));
 }
 

@@ -245,10 +245,11 @@ std::unique_ptr<Source> open_input(Input input) {
                       foreign.empty() ? "none" : foreign);
   }
   const bool asks_text = !options.column.empty() || !options.delimiter.empty() || !options.decimal.empty() ||
-                         options.header || options.strict;
+                         options.header || options.strict || options.entries == Entries::texts;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
   if (!asks_raw && takes_json(head, options)) return open_json(std::move(input));
-  if (asks_text && !asks_raw && looks_like_text(head)) return open_text(std::move(input));
+  if (asks_text && !asks_raw && (looks_like_text(head) || options.entries == Entries::texts))
+    return open_text(std::move(input));
   if (options.dtype) {
     const bool text = !asks_raw && !head.empty() && surely_text(head);
     return text ? open_text(std::move(input)) : open_raw(std::move(input));
@@ -282,7 +283,7 @@ std::unique_ptr<Source> open(const std::string& input, const SourceOptions& opti
   if (is_generator(input)) return open_generator(input, options);
   const std::string name = input == "-" ? "standard input" : input;
   const auto [path, array] = file_and_array(input);
-  return open_input({Reader(name, open_stream(path, name, options.tmpdir)), options, array});
+  return open_input({Reader(name, open_stream(path, name, options.tmpdir)), options, array, 0, path});
 }
 
 bool takes_json(std::span<const std::byte> head, const SourceOptions& options) noexcept {

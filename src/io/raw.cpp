@@ -154,6 +154,7 @@ std::unique_ptr<Source> open_raw(Input input) {
 }
 
 Source::~Source() = default;
+ValueNames::~ValueNames() = default;
 
 void unify_dtypes(std::span<const std::unique_ptr<Source>> sources) {
   const FloatingPointScope usual;

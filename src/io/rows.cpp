@@ -170,10 +170,10 @@ void Rows::bad(LeftOut reason, const Say& say) {
   left_out_.add(reason, line_, [&] { return say(line_); });
 }
 
-void Rows::leave_out(std::size_t field) {
-  const bool empty = trimmed(texts_[field]).empty();
+void Rows::leave_out(std::string_view entry, std::string_view wanted) {
+  const bool empty = trimmed(entry).empty();
   bad(empty ? LeftOut::empty : LeftOut::not_a_number,
-      [&](std::uint64_t line) { return no_number(line, texts_[field]); });
+      [&](std::uint64_t line) { return no_number(line, entry, wanted); });
 }
 
 TextNumber Rows::number(std::size_t field) {

@@ -58,7 +58,9 @@ class Rows {
   [[nodiscard]] std::uint64_t position() const noexcept { return fields_.mark().position; }
 
   // Counts this row as left out because of that field, which is no number; an error with strict and needed_by.
-  void leave_out(std::size_t field);
+  void leave_out(std::size_t field) { leave_out(texts_[field], "a number"); }
+  // The same because of an entry that is empty, or not what is wanted.
+  void leave_out(std::string_view entry, std::string_view wanted);
   // Throws io: "NAME: line N: …".
   template <class... Values>
   [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) {
@@ -77,6 +79,10 @@ class Rows {
   // "\n" or "\r\n", as the first line ends.
   [[nodiscard]] std::string_view line_end() const noexcept { return crlf_ ? "\r\n" : "\n"; }
   [[nodiscard]] const std::string& name() noexcept { return fields_.reader().name(); }
+  // '\0': runs of white space.
+  [[nodiscard]] char delimiter() const noexcept { return fields_.delimiter(); }
+  // After the last use of the rows: the text may be read again, where it was kept for rewind().
+  [[nodiscard]] Reader& reader() noexcept { return fields_.reader(); }
   // Bytes of the text, where they are known.
   [[nodiscard]] std::optional<std::uint64_t> size() { return fields_.reader().size(); }
   [[nodiscard]] TextReport report() const;

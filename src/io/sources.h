@@ -27,6 +27,7 @@ struct Input {
   SourceOptions options;
   std::string array = {};       // of a .npz, HDF5 or FITS file; "": the only one
   std::size_t block_bytes = 0;  // of text that a thread parses at once; 0: what is fastest
+  std::string path = {};        // of a file that may be opened again
 };
 
 inline bool begins(std::span<const std::byte> head, std::string_view with) noexcept {
@@ -53,6 +54,12 @@ std::unique_ptr<Source> open_webp(Input input);
 std::unique_ptr<Source> open_npy(Input input);
 std::unique_ptr<Source> open_raw(Input input);
 std::unique_ptr<Source> open_text(Input input);
+// Of a text the entries that are no numbers; null where one is, or there are none, and `input` is as it was.
+std::unique_ptr<Source> open_entries(Input& input);
+// The texts of several sources as those of one; `values` gets what each value of each of them becomes.
+std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<const ValueNames>> parts,
+                                             const SourceOptions& options,
+                                             std::vector<std::vector<std::uint32_t>>& values);
 std::unique_ptr<Source> open_hdf5(Input input);
 std::unique_ptr<Source> open_fits(Input input);
 // Lines of JSON, or an array of objects: SourceOptions::column is the key.

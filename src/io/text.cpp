@@ -66,6 +66,7 @@ class TextSource final : public Source {
     report.lines_known = lines_known_;
     report.comment_lines = fields_.comment_lines();
     report.row_names = fields_.row_names();
+    report.texts = options_.entries == Entries::any;
     report.delimiter = fields_.delimiter();
     report.how_cut = fields_.how_cut();
     return report;
@@ -441,6 +442,9 @@ class TextSource final : public Source {
 }  // namespace
 
 std::unique_ptr<Source> open_text(Input input) {
+  if (input.options.entries != Entries::numbers && !input.options.dtype) {
+    if (auto entries = open_entries(input)) return entries;
+  }
   return std::make_unique<TextSource>(std::move(input));
 }
 

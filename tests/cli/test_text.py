@@ -93,7 +93,8 @@ class Generated(CommandTest):
         results = [self.run_masu(column, rng, *command) for command in
                    (["sort"], ["unique", "--json"], ["reduce", "--op", "sum,min,max", "--json"])]
         if column.dtype is None:
-            for result in results:
+            texts = column.bad == len(column.entries)  # which sort and unique take
+            for result in results[2 if texts else 0:]:
                 self.assertEqual(result.returncode, 1, shown)
                 self.assertEqual(result.stdout, b"", shown)
                 self.assertEqual(result.stderr.count(b"\n"), 1, shown)
@@ -169,11 +170,13 @@ class Dtypes(CommandTest):
         for text in (b"", b"\n\n", b"abc\ndef\n", b"# 1\n"):
             for command in (["histogram"], ["sort"], ["topk", "-k", "1"], ["unique"], ["reduce"], ["quantile"], ["scan"],
                             ["convert", "--to", "f32"]):
+                if text.startswith(b"abc") and command[0] in ("histogram", "sort", "topk", "unique"):
+                    continue  # they take texts
                 result = masu(command[0], "-", *command[1:], stdin=text)
                 self.assertEqual((result.returncode, result.stdout), (1, b""), (command, text))
                 self.assertIn(b"has no number", result.stderr)
         table = self.write("t.csv", "name,n\na,1\nb,2\n")
-        self.fails(1, "hist", table, "--header", "--column", "name", says="column name has no number")
+        self.fails(1, "reduce", table, "--header", "--column", "name", says="column name has no number")
         self.fails(1, "hist", table, "--header", "--column", "name", "--dtype", "f32", says="column name has no number")
 
     def test_a_column_by_name_implies_a_header(self):

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results of columns: tables, CSV, JSON, .npy and raw; and values with numbers, kept in memory or in files.
+#include "cli/arrays/array_stream.h"
+
+#include "io/numbers.h"
+#include "program.h"
+#include "ranks.h"
+#include "text.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace masu::cli {
+
+namespace {
+
+constexpr std::size_t widest_text = 60;           // for which the others of a table are moved to the right
+constexpr std::uint64_t measured_entries = 1000;  // of a table: later ones may be wider than their column
+
+// Which row the next entry is of.
+class RowCursor {
+ public:
+  explicit RowCursor(const std::vector<std::uint64_t>& lengths) : lengths_(lengths) {}
+  [[nodiscard]] std::uint64_t row() const { return row_; }
+  // Whether the row has no more entries.
+  [[nodiscard]] bool ended() const { return row_ < lengths_.size() && within_ == lengths_[row_]; }
+  [[nodiscard]] bool at_begin() const { return within_ == 0; }
+  void advance() { ++within_; }
+  void next_row() {
+    ++row_;
+    within_ = 0;
+  }
+
+ private:
+  const std::vector<std::uint64_t>& lengths_;
+  std::uint64_t row_ = 0;
+  std::uint64_t within_ = 0;
+};
+
+void write_json_column(const ColumnsResult& result, std::size_t column, io::OutputFile& to) {
+  const bool nested = !result.rows.empty() && !result.flat && !result.heads[column].same;
+  RowCursor cursor(result.rows);
+  const auto end_rows = [&] {
+    for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
+  };
+  const std::string_view open = result.one ? "" : nested ? "[[" : "[";
+  to.write(fmt::format("\"{}\":{}", result.heads[column].json, open));
+  if (nested) end_rows();
+  result.pieces([&](std::span<const ArrayView> piece) {
+    for (std::uint64_t i = 0; i < piece[column].count; ++i) {
+      if (result.heads[column].same && cursor.row() > 0) return;
+      if (!cursor.at_begin() || (result.flat && cursor.row() > 0)) to.write(",");
+      to.write(json_element(piece[column], i, result.heads[column].names));
+      cursor.advance();
+      if (nested) end_rows();
+      else if (cursor.ended()) cursor.next_row();
+    }
+  });
+  to.write(result.one ? "," : "],");
+}
+
+// "groups":{"city":["Rome",…]}
+void write_json_labels(const ColumnsResult& result, io::OutputFile& to) {
+  if (result.labels.empty()) return;
+  std::string_view open = "\"groups\":{";
+  for (const ColumnsResult::Label& label : result.labels) {
+    to.write(fmt::format("{}{}:[", open, json_string(label.name)));
+    for (std::uint64_t row = 0; row < result.rows.size(); ++row) {
+      to.write((row == 0 ? "" : ",") + json_string(label.text(row)));
+    }
+    to.write("]");
+    open = ",";
+  }
+  to.write("},");
+}
+
+void json_columns(const ColumnsResult& result, io::OutputFile& to) {
+  to.write("{");
+  write_json_labels(result, to);
+  for (std::size_t column = 0; column < result.heads.size(); ++column) write_json_column(result, column, to);
+  to.write(result.json_rest + "}\n");
+}
+
+// Calls `take` with the texts of each entry, made by `text`; what the row is called comes first, made by `label`.
+template <class Text, class LabelText, class Take>
+void each_entry(const ColumnsResult& result, const Text& text, const LabelText& label_text, const Take& take) {
+  RowCursor cursor(result.rows);
+  std::vector<std::string> texts;
+  result.pieces([&](std::span<const ArrayView> piece) {
+    for (std::uint64_t i = 0; i < piece.front().count; ++i) {
+      texts.clear();
+      while (cursor.ended()) cursor.next_row();
+      if (!result.rows.empty() && result.labels.empty()) texts.push_back(std::to_string(cursor.row()));
+      for (const ColumnsResult::Label& label : result.labels) texts.push_back(label_text(label.text(cursor.row())));
+      for (std::size_t column = 0; column < piece.size(); ++column) {
+        const io::ValueNames* names = result.heads[column].names;
+        texts.push_back(names == nullptr ? text(piece[column], i) : label_text(value_text(piece[column], i, names)));
+      }
+      take(texts);
+      cursor.advance();
+    }
+  });
+}
+
+template <class LabelText>
+std::vector<std::string> names_of(const ColumnsResult& result, const LabelText& label_text) {
+  std::vector<std::string> names;
+  if (!result.rows.empty() && result.labels.empty()) names.emplace_back("row");
+  for (const ColumnsResult::Label& label : result.labels) names.push_back(label_text(label.name));
+  for (const ColumnsResult::Head& head : result.heads) names.push_back(head.name);
+  return names;
+}
+
+template <char between>
+void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
+  constexpr char separator[] = {between};
+  const auto line = [&](const std::vector<std::string>& texts) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      if (i != 0) to.write(std::string_view(separator, 1));
+      to.write(texts[i]);
+    }
+    to.write("\n");
+  };
+  line(names_of(result, csv_field));
+  each_entry(result, element_text, csv_field, line);
+}
+
+void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_terminal) {
+  const auto shown = [&](std::string_view text) { return on_terminal ? visible(text) : std::string(text); };
+  if (result.bare) {
+    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
+      to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
+    });
+  }
+  if (result.one) {
+    std::size_t width = 0;
+    for (const ColumnsResult::Head& head : result.heads) width = std::max(width, head.name.size());
+    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        to.write(fmt::format("{:<{}}  {}\n", result.heads[i].name, width, texts[i]));
+      }
+    });
+  }
+  std::vector<std::vector<std::string>> waiting{names_of(result, shown)};
+  std::vector<std::size_t> widths(waiting.front().size());
+  // Texts stand left, numbers and the numbers of rows right.
+  const std::size_t before = waiting.front().size() - result.heads.size();
+  const auto line = [&](const std::vector<std::string>& texts) {
+    std::string text;
+    for (std::size_t column = 0; column < texts.size(); ++column) {
+      const bool left = column < before ? !result.labels.empty() : result.heads[column - before].names != nullptr;
+      const std::string blanks(widths[column] - std::min(widths[column], columns_of_text(texts[column])), ' ');
+      text += (column == 0 ? "" : "  ") + (left ? texts[column] + blanks : blanks + texts[column]);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    to.write(text + "\n");
+  };
+  // The widths are those of the first entries.
+  const auto settle = [&] {
+    for (const auto& texts : waiting) {
+      for (std::size_t i = 0; i < texts.size(); ++i)
+        widths[i] = std::max(widths[i], std::min(columns_of_text(texts[i]), widest_text));
+    }
+    for (const auto& texts : waiting) line(texts);
+    waiting.clear();
+  };
+  each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
+    if (waiting.empty()) return line(texts);
+    waiting.push_back(texts);
+    if (waiting.size() > measured_entries) settle();
+  });
+  if (!waiting.empty()) settle();
+}
+
+void refuse_texts(const io::ValueNames* names) {
+  if (names == nullptr || names->kind() != io::ValueNames::Kind::texts) return;
+  throw Error(ErrorCode::unsupported, "-o: npy and raw have numbers, and these are texts; write .txt, .csv or .json");
+}
+
+void raw_columns(const ColumnsResult& result, io::OutputFile& to) {
+  refuse_texts(result.heads[result.array].names);
+  result.pieces([&](std::span<const ArrayView> piece) {
+    const ArrayView& column = piece[result.array];
+    to.write(column.data, column.count * size_of(column.dtype));
+  });
+}
+
+// Rows of one length make a table of two dimensions.
+void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
+  refuse_texts(result.heads[result.array].names);
+  std::vector<std::uint64_t> shape;
+  if (result.rows.empty() || result.flat) {
+    shape.push_back(0);
+    result.pieces([&](std::span<const ArrayView> piece) { shape.back() += piece.front().count; });
+  } else {
+    shape = {result.rows.size(), result.rows.front()};
+    if (std::any_of(result.rows.begin(), result.rows.end(), [&](std::uint64_t n) { return n != shape.back(); })) {
+      throw Error(ErrorCode::unsupported, "-o: a .npy file needs rows of one length, and these are not; write .json");
+    }
+  }
+  std::optional<Dtype> dtype;
+  result.pieces([&](std::span<const ArrayView> piece) { dtype = piece[result.array].dtype; });
+  to.write(io::npy_header(*dtype, shape));
+  raw_columns(result, to);
+}
+
+}  // namespace
+
+ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
+  const std::string& path = common.output;
+  if (common.format.empty()) check_ending("-o", path, has_array ? ".txt .csv .tsv .json .npy" : ".txt .csv .tsv .json");
+  const auto asked = asked_form(common);
+  if (common.json && !common.format.empty() && asked != ResultForm::json)
+    usage_error("--json and --format {} exclude each other", common.format);
+  if (common.json && asked == ResultForm::npy) usage_error("-o: a .npy file is no JSON; give --json or " + path);
+  const ResultForm form = common.json ? ResultForm::json : asked.value_or(ResultForm::table);
+  if (!common.format.empty() && !has_array && (form == ResultForm::npy || form == ResultForm::raw))
+    usage_error("--format {}: the result is not one array", common.format);
+  return form;
+}
+
+void write_columns(const ColumnsResult& result, ColumnsForm form, const CommonOptions& common) {
+  const bool on_terminal = is_standard_output(common.output) && is_terminal(STDOUT_FILENO);
+  io::OutputFile output(common.output.empty() ? "-" : common.output);
+  switch (form) {
+    case ResultForm::table: table_columns(result, output, on_terminal); break;
+    case ResultForm::csv: csv_columns<','>(result, output); break;
+    case ResultForm::tsv: csv_columns<'\t'>(result, output); break;
+    case ResultForm::json: json_columns(result, output); break;
+    case ResultForm::npy: npy_columns(result, output); break;
+    case ResultForm::raw: raw_columns(result, output); break;
+  }
+  output.commit();
+}
+
+namespace {
+
+constexpr std::uint64_t block_entries = 4096;                    // that are written and read at a time
+constexpr std::uint64_t sent_entries = std::uint64_t{1} << 20U;  // at most, at a time
+
+}  // namespace
+
+void send_to_first(std::string_view what, Dtype dtype, const std::function<void(const NumberedSink&)>& give,
+                   const NumberedSink& take) {
+  const auto send_all = [&](const Ranks::Send& send) {
+    give([&](const ArrayView& values, const std::uint64_t* numbers) {
+      for (std::uint64_t done = 0; done < values.count;) {
+        const std::uint64_t some = std::min(values.count - done, sent_entries);
+        const auto bytes = std::as_bytes(std::span(numbers + done, some));
+        Ranks::Bytes message(bytes.begin(), bytes.end());
+        Column column(part_of(values, done, some));
+        message.insert(message.end(), column.bytes.begin(), column.bytes.end());
+        send(message);
+        done += some;
+      }
+    });
+  };
+  ranks().to_first(what, send_all, [&](int /*rank*/, std::span<const std::byte> message) {
+    std::vector<std::uint64_t> numbers(message.size() / (size_of(dtype) + sizeof(std::uint64_t)));
+    if (!numbers.empty()) std::memcpy(numbers.data(), message.data(), numbers.size() * sizeof(std::uint64_t));
+    take({dtype, message.data() + numbers.size() * sizeof(std::uint64_t), numbers.size()}, numbers.data());
+  });
+}
+
+NumberedValues::NumberedValues(Dtype dtype, std::uint64_t memory, const std::string& tmpdir)
+    : dtype_(dtype),
+      most_(std::max(block_entries, memory / (size_of(dtype) + sizeof(std::uint64_t)))),
+      value_file_(tmpdir),
+      number_file_(tmpdir) {}
+
+void NumberedValues::append(const ArrayView& values, const std::uint64_t* numbers) {
+  if (values.count == 0) return;
+  const auto* first = static_cast<const std::byte*>(values.data);
+  values_.insert(values_.end(), first, first + values.count * size_of(dtype_));
+  numbers_.insert(numbers_.end(), numbers, numbers + values.count);
+  size_ += values.count;
+  if (numbers_.size() > most_) flush();
+}
+
+void NumberedValues::flush() {
+  value_file_.append(values_.data(), values_.size());
+  number_file_.append(numbers_.data(), numbers_.size() * sizeof(std::uint64_t));
+  values_ = {};
+  numbers_ = {};
+  most_ = block_entries;
+}
+
+void NumberedValues::each(const std::function<void(const ArrayView& values, const ArrayView& numbers)>& take) const {
+  const std::size_t element = size_of(dtype_);
+  const std::uint64_t in_files = value_file_.size() / element;
+  std::vector<std::byte> values(std::min(in_files, block_entries) * element);
+  std::vector<std::uint64_t> numbers(std::min(in_files, block_entries));
+  for (std::uint64_t done = 0; done < in_files;) {
+    const std::uint64_t count = std::min(block_entries, in_files - done);
+    value_file_.read(values.data(), count * element, done * element);
+    number_file_.read(numbers.data(), count * sizeof(std::uint64_t), done * sizeof(std::uint64_t));
+    take({dtype_, values.data(), count}, {Dtype::u64, numbers.data(), count});
+    done += count;
+  }
+  if (!numbers_.empty() || size_ == 0) take({dtype_, values_.data(), numbers_.size()}, ArrayView(numbers_));
+}
+
+}  // namespace masu::cli
