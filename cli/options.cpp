@@ -59,7 +59,7 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
   in.add_option("--column", options.columns, "NAME|N",
                 "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which")
       .one_value();
-  in.add_option("--delimiter", options.delimiter, "tab|comma|semicolon|pipe|space|blanks|C",
+  in.add_option("-t,--delimiter", options.delimiter, "tab|comma|semicolon|pipe|space|blanks|C",
                 "Text input: what separates fields (the first line decides); blanks: runs of white space");
   in.add_flag("--header", options.header, "Text input: the first line names the columns");
   const Subcommand more = in.more();
@@ -90,8 +90,8 @@ void add_result_option(const Subcommand& app, std::string& result) {
 }
 
 Dtype parse_result(const std::string& result) {
-  const DtypeNames* const found = find_dtype([&](const DtypeNames& each) { return each.name == result; });
-  if (found != nullptr && is_float(found->dtype)) return found->dtype;
+  const Dtype found = named("--result", words_of("FLOAT"), result, dtype_from_name);
+  if (is_float(found)) return found;
   usage_error("--result takes " + words_of("FLOAT") + ", got '" + result + "'");
 }
 
@@ -172,7 +172,9 @@ std::uint64_t whole_number(std::string_view option, const std::string& text, std
   if (!value || *value < least || *value > most) {
     const std::string limit =
         most == no_limit ? fmt::format("of at least {}", least) : fmt::format("from {} to {}", least, most);
-    usage_error("{} takes a whole number {} (4096, 64Ki, 10M), got '{}'", option, limit, text);
+    constexpr std::uint64_t example = 10'000'000;
+    usage_error("{} takes a whole number {}{}, got '{}'", option, limit,
+                least < example && most > example ? " (4096, 64Ki, 1e6, 10MB)" : "", text);
   }
   return *value;
 }

@@ -27,11 +27,6 @@ class _DLPack(Protocol):
     def __dlpack__(self, *, stream: Any = ...) -> Any: ...
     def __dlpack_device__(self) -> tuple[Any, Any]: ...
 
-class _HistogramAxis(Protocol):
-    def __len__(self) -> int: ...
-    def __getitem__(self, index: int) -> tuple[float, float]: ...
-    def __iter__(self) -> Iterator[tuple[float, float]]: ...
-
 class TopK(NamedTuple):
     values: Any
     indices: Any
@@ -72,13 +67,14 @@ _Device: TypeAlias = str | Device | None
 SAME = "npt.NDArray[_Scalar]"  # of the array's own type, and _Array where that is not known
 RESULTS = {
     "sort": (SAME, "_T"), "partition": (SAME, "_T"), "argsort": ("_Counts", "_T"), "argpartition": ("_Counts", "_T"), "cumsum": ("_Array", "_T"),
+    **dict.fromkeys(("min", "max", "argmin", "argmax", "count_nonzero"), ("Any", "_T")), "minmax": ("tuple[Any, Any]", "tuple[_T, _T]"),
     **dict.fromkeys(("searchsorted", "dot", "sum", "segment_sum", "median", "quantile", "percentile", "nanmedian", "nanquantile", "nanpercentile",
                      "digitize"), ("Any", "_T")),
     "histogram": ("tuple[_Array, _Array]", "tuple[_T, _T]"), "histogram_bin_edges": ("_Array", "_T"),
     "histogram2d": ("tuple[_Floats, _Array, _Array]", "tuple[_T, _T, _T]"), "bincount": ("_Array", "_T"),
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
-    **dict.fromkeys(("unique", "mean", "var", "std"), "Any"), "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
+    **dict.fromkeys(("mean", "var", "std", "average"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
 DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
@@ -87,7 +83,7 @@ ONE_AXIS = {"sort", "argsort", "partition", "argpartition", "cumsum", "topk", "u
 PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "stable": "bool | None", "descending": "bool | _NoValueType | None", "keepdims": "bool", "density": "bool | None",
     **dict.fromkeys(("return_index", "return_inverse", "return_counts", "equal_nan", "sorted", "overwrite_input", "right", "largest",
-                     "recompute"), "bool"),
+                     "recompute", "returned"), "bool"),
     **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
     "DeviceArray.device": "Device", "kth": "npt.ArrayLike", "q": "npt.ArrayLike", "array": "npt.ArrayLike",
     "side": 'Literal["left", "right"]', "dtype": "npt.DTypeLike | None", "ddof": "float", "correction": "float | _NoValueType",
@@ -99,7 +95,10 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "topk.out": "tuple[Any, Any] | None", "below": "float", "above": "float", "nan": "float", "counts": "npt.ArrayLike",
     "edges": "npt.ArrayLike", "offsets": "npt.ArrayLike", "variances": "npt.ArrayLike | None", "integers": "npt.ArrayLike", "data": "bytes | bytearray | memoryview",
     "shape": "Sequence[int] | None", "copy": "bool | None", "max_version": "tuple[int, int] | None", "dl_device": "tuple[int, int] | None",
-    "name": "str", "global_size": "int | Sequence[int]", "local_size": "int | Sequence[int] | None",
+    **dict.fromkeys(("Plottable.data", "Plottable.index", "Bins.lower", "Bins.upper", "JointHistogram.columns"), "Any"),
+    **dict.fromkeys(("flow", "underflow", "overflow"), "bool"), "label": "str", "beside_variances": "npt.ArrayLike | None",
+    **dict.fromkeys(("Bins.start", "Bins.stop", "offset", "factor", "axes"), "int"), "Plottable.factor": "float", "divisor": "float",
+    "categories": "Sequence[str] | Sequence[int]", "name": "str", "global_size": "int | Sequence[int]", "local_size": "int | Sequence[int] | None",
 }
 MEMBERS = {  # what methods return, and properties; "Class.name" where one name has another type elsewhere
     **dict.fromkeys(("__init__", "merge", "add"), "None"), **dict.fromkeys(("of", "frombytes", "with_integers", "__add__", "__radd__"), "Self"),
@@ -108,10 +107,14 @@ MEMBERS = {  # what methods return, and properties; "Class.name" where one name 
                      "JointHistogram.nan", "max_work_group_size"), "int"),
     **dict.fromkeys(("op", "kind", "log", "name"), "str"), **dict.fromkeys(("below", "above", "nan", "n", "__call__"), "float"),
     **dict.fromkeys(("edges", "totals", "cumulative", "get", "__array__"), "_Array"),
-    **dict.fromkeys(("RowHistograms.edges", "values", "density"), "_Floats"), "JointHistogram.edges": "list[_Floats]",
+    **dict.fromkeys(("RowHistograms.edges", "values", "density", "variances", "centers"), "_Floats"),
+    "JointHistogram.edges": "list[_Floats]",
     **dict.fromkeys(("RowHistograms.below", "RowHistograms.above", "RowHistograms.nan", "RowHistograms.counts",
                      "JointHistogram.counts"), "_Integers"),
-    "variances": "_Floats | None", "axes": "tuple[_HistogramAxis]", "to_numpy": "tuple[_Array, _Array]", "__getitem__": "Histogram",
+    "axes": "tuple[Bins, ...]", "to_numpy": "tuple[_Array, ...]", "RowHistograms.__getitem__": "Histogram",
+    **dict.fromkeys(("from_uhi", "fill", "logarithmic", "categories", "loc.__add__", "loc.__sub__", "__mul__", "__rmul__", "__truediv__",
+                     "Bins.integers"), "Self"), "to_uhi": "dict[str, Any]", "index": "int", "loc.__call__": "int", "__sub__": "Self",
+    "JointHistogram.integers": "_Integers", "Histogram.__iter__": "Iterator[Any]", "Bins.__iter__": "Iterator[Any]",
     "TopkAccumulator.result": "TopK", "UniqueAccumulator.result": "tuple[_Array, _Counts]",
     "RunAccumulator.result": "tuple[_Array, _Counts, _Counts]", "QuantileFinder.result": "_Array", "WeightedHistogram.result": "Histogram",
     "reshape": "DeviceArray", "rows": "list[DeviceArray]", "__dlpack_device__": "tuple[int, int]", "__cuda_array_interface__": "dict[str, Any]",
@@ -119,7 +122,8 @@ MEMBERS = {  # what methods return, and properties; "Class.name" where one name 
 }
 ATTRIBUTES = {  # which no method of the class declares
     "DeviceArray": ("device", "Device", "shape", "tuple[int, ...]"), "Program": ("device", "Device"), "Kernel": ("device", "Device"),
-    "LocalMemory": ("bytes", "int"), "Histogram": ("kind", "str"),
+    "LocalMemory": ("bytes", "int"), "Plottable": ("kind", "str"), "loc": ("value", "Any", "offset", "int"), "rebin": ("factor", "int"),
+    "Bins": ("edges", "_Array", "kind", "str", "label", "str", "underflow", "bool", "overflow", "bool", "circular", "bool"),
 }
 UNDESCRIBED = ("__repr__", "__eq__", "__hash__", "__reduce__", "Kernel.__init__")
 
@@ -150,12 +154,17 @@ def parameters(node, owner, types, first=""):
     if args.posonlyargs:
         parts.insert(len(args.posonlyargs), "/")
     if args.vararg or args.kwonlyargs:
-        parts.append(f"*{args.vararg.arg}: Any" if args.vararg else "*")
-    return ", ".join(parts + list(map(described, args.kwonlyargs, defaults[count:])))
+        parts.append(f"*{args.vararg.arg}: {found(PARAMETERS, owner, args.vararg.arg)}" if args.vararg else "*")
+    more = [f"**{args.kwarg.arg}: Any"] if args.kwarg else []
+    return ", ".join(parts + list(map(described, args.kwonlyargs, defaults[count:])) + more)
 
 
 def function(node):
     name = node.name
+    if name == "unique":
+        alone = dict.fromkeys(("return_index", "return_inverse", "return_counts"), "Literal[False]") | {"ar": SAME}
+        return (f"@overload\ndef unique({parameters(node, name, alone)}) -> {SAME}: ...\n"
+                f"@overload\ndef unique({parameters(node, name, {})}) -> Any: ...\n")
     if name in ANY_ARRAY:
         return f"def {name}({parameters(node, name, {})}) -> {ANY_ARRAY[name]}: ...\n"
     plain, other = RESULTS[name]

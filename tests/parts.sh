@@ -5,7 +5,7 @@
 
 parts=(build unit python cli mpi selftest format shell layout)
 # And with --all:
-more_parts=(vocabulary numpy generators posed intel oclgrind install packages aarch64 asan tsan fuzz tidy)
+more_parts=(vocabulary numpy generators posed intel oclgrind install packages site aarch64 asan tsan fuzz tidy)
 long_parts=(interpreters single)  # and with --long
 alone=(build single aarch64 asan tsan fuzz tidy)  # these use every core; of the others as many as there are cores run at a time
 all_differs=(unit python cli mpi)  # parts of ./test that do more with --all
@@ -13,7 +13,7 @@ declare -A shards=([unit]=4)
 # Seconds that a part, or each of its shards, takes on two cores beside another one. ./test --ci starts what ends in time, on
 # a machine that is as much slower as `build` took longer. Measured on two cores of an AMD EPYC, 2026-11.
 declare -A part_seconds=([build]=265 [unit]=170 [python]=260 [cli]=120 [mpi]=200 [selftest]=120 [format]=10 [shell]=10 [layout]=110
-  [vocabulary]=60 [numpy]=90 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [packages]=150 [aarch64]=300 [asan]=600 [tsan]=500
+  [vocabulary]=60 [numpy]=90 [generators]=240 [posed]=60 [intel]=120 [oclgrind]=400 [install]=120 [packages]=150 [site]=240 [aarch64]=300 [asan]=600 [tsan]=500
   [fuzz]=300 [tidy]=400 [all:unit]=250 [all:python]=600 [all:cli]=400 [all:mpi]=500)
 test_build=${root:?}/build/release
 
@@ -37,21 +37,6 @@ build_tests() {
   build release -DMASU_INSTRUCTION_SETS=all -DMASU_BUILD_TESTS=ON -DMASU_BUILD_EXAMPLES=ON "${targets[@]}"
 }
 need_build() { build_tests || die "the build failed"; }
-
-# virtual_environment FOLDER PACKAGE…: a Python with these packages of PyPI, made once.
-virtual_environment() {
-  local folder=$1 system=/usr/bin/python3
-  shift
-  [[ -x $system ]] || system=python3
-  mkdir -p "$(dirname "$folder")"
-  (
-    flock 9
-    [[ ! -f $folder/.installed || $(<"$folder/.installed") != "$*" ]] || exit 0
-    rm -rf "$folder"
-    "$system" -m venv "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@" &&
-      echo "$*" >"$folder/.installed"
-  ) 9>"$folder.lock" || die "the tests need these packages of PyPI, in $folder: $*"
-}
 
 # A Python with NumPy in build/venv, and NVRTC where no toolkit has it; MASU_NVRTC then names it.
 python() { "$root/build/venv/bin/python" "$@"; }
@@ -80,7 +65,7 @@ part_format() {
 }
 
 part_shell() {
-  { printf '%s\n' run test .ci/run tools/release && find tools tests findings -name '*.sh'; } | xargs shellcheck -x &&
+  { printf '%s\n' run test .ci/run tools/release tools/docs && find tools tests findings -name '*.sh'; } | xargs shellcheck -x &&
     echo "passed: shellcheck"
 }
 
@@ -297,6 +282,19 @@ part_packages() {
   [[ -z ${MASU_TEST_LONG-} ]] || draft=() system=(--system)
   check "the packages are made" tools/release --yes "${draft[@]}" || return
   bash tests/install/packages.sh build/release-packages "${system[@]}"
+}
+
+# The site, which needs no build: every link, every code block, and every page in a browser.
+part_site() {
+  local status=0
+  check "the site is made, its links lead somewhere and its code can be read" tools/docs --yes || return
+  (cd tools/site && "$root/build/docs/venv/bin/python" -m unittest -v test_site) || status=1
+  if ! (set_up 1 site) || ! command -v chromium >/dev/null; then
+    echo "failed: the pages are read in a browser: chromium and chromium-driver could not be installed"
+    return 1
+  fi
+  build/docs/venv/bin/python tools/site/browse.py build/site "$(command -v chromium)" "$(command -v chromedriver)" build/docs/pictures || status=1
+  return $status
 }
 
 # Another processor, emulated: the command's self-test compares what its NEON loops give with plain references.

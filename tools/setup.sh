@@ -79,6 +79,21 @@ interpreter() {
   return 1
 }
 
+# virtual_environment FOLDER PACKAGE…: a Python with these packages of PyPI, made once.
+virtual_environment() {
+  local folder=$1 system=/usr/bin/python3
+  shift
+  [[ -x $system ]] || system=python3
+  mkdir -p "$(dirname "$folder")"
+  (
+    flock 9
+    [[ ! -f $folder/.installed || $(<"$folder/.installed") != "$*" ]] || exit 0
+    rm -rf "$folder"
+    "$system" -m venv "$folder" && "$folder/bin/python" -m pip install -q --disable-pip-version-check "$@" &&
+      echo "$*" >"$folder/.installed"
+  ) 9>"$folder.lock" || die "these packages of PyPI are needed in $folder, and could not be installed: $*"
+}
+
 # build PRESET [-DOPTION=VALUE…] [TARGET…]: configures if needed, and builds, in build/PRESET. Another one that builds there is
 # waited for.
 build() {

@@ -280,6 +280,15 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to) {
       to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
     });
   }
+  if (result.one) {
+    std::size_t width = 0;
+    for (const ColumnsResult::Head& head : result.heads) width = std::max(width, head.name.size());
+    return each_entry(result, table_element, [&](const std::vector<std::string>& texts) {
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        to.write(fmt::format("{:<{}}  {}\n", result.heads[i].name, width, texts[i]));
+      }
+    });
+  }
   std::vector<std::vector<std::string>> waiting{names_of(result)};
   std::vector<std::size_t> widths(waiting.front().size());
   const auto line = [&](const std::vector<std::string>& texts) {

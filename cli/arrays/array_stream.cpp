@@ -196,11 +196,14 @@ void Rows::gather(const ArrayView& piece) {
 }
 
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines) {
-  if (input.inputs.size() > 1) usage_error("takes one INPUT, got {}", input.inputs.size());
   if (input.columns.size() > 1) usage_error("takes one --column, got {}", input.columns.size());
   io::SourceOptions options = source_options(input, common);
   if (!input.columns.empty()) options.column = input.columns.front();
   options.map = in_place;
+  if (input.inputs.size() > 1) {
+    if (ranks().several()) usage_error("several ranks take one INPUT, got {}", input.inputs.size());
+    return {open_joined(input.inputs, options), Way::first};
+  }
   return open_shared(input.inputs.front(), options, lines);
 }
 
@@ -352,7 +355,7 @@ std::uint64_t ArrayStream::settle(std::uint64_t counted) {
   std::array<std::uint64_t, 2> sums{counted, bytes_};
   ranks().add(what_, sums);
   report_ = report_of_ranks(source_->report());
-  bytes_ = sums[1];
+  all_bytes_ = sums[1];
   if (sums[0] == 0 && info().format == "text") {
     data_error("{}: {}has no number", info().name,
                input_.columns.empty() ? "" : fmt::format("column {} ", input_.columns.front()));

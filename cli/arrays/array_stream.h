@@ -125,12 +125,15 @@ class Rows {
 // The elements from `first` on.
 ArrayView part_of(const ArrayView& data, std::uint64_t first, std::uint64_t count);
 
-// The input of a command that takes one, which the ranks share: texts by lines where `lines` (ranks.h).
+// The inputs of a command that takes them as one, which the ranks share: texts by lines where `lines` (ranks.h).
 // `in_place`: pieces of files may be had without a copy.
 SharedSource open_array(const InputOptions& input, const CommonOptions& common, bool in_place, bool lines);
 // The same for another file than the input's, read by its content or as `dtype`. Options of texts are the input's.
 SharedSource open_array(const std::string& path, const std::string& dtype, const InputOptions& like,
                         const CommonOptions& common);
+
+// Several inputs one after the other, as cat would give them, with one dtype. A header of each is skipped.
+std::unique_ptr<io::Source> open_joined(const std::vector<std::string>& inputs, io::SourceOptions options);
 
 // Bytes of the elements, where their number is known.
 std::optional<std::uint64_t> known_bytes(const io::Source& source);
@@ -157,6 +160,8 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 
 // The report of all ranks. Collective.
 io::TextReport report_of_ranks(const io::TextReport& mine);
+// Entries and lines that were left out, of all kinds.
+std::uint64_t all_left_out(const io::TextReport& report);
 // Prints on standard error what was left out, and which lines were skipped.
 void note_report(const std::string& name, const io::TextReport& report);
 // Prints this and the notes of an input without an ArrayStream; returns the report of all ranks. Collective.
@@ -219,7 +224,7 @@ class ArrayStream {
   // The places of numbers; this rank has read `numbers` of them. Collective.
   [[nodiscard]] Places places(std::uint64_t numbers) { return {*source_, numbers}; }
   // What was read in all passes.
-  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t bytes() const { return all_bytes_.value_or(bytes_); }
   // What it took since the beginning.
   [[nodiscard]] Seconds seconds(const Times& times) const;
   // The last members of JSON: the device, `more`, what was left out, the times.
@@ -245,7 +250,8 @@ class ArrayStream {
   bool cut_ = false;
   std::uint64_t own_rows_ = 0;
   std::uint64_t bytes_ = 0;
-  std::optional<io::TextReport> report_;  // of all ranks
+  std::optional<std::uint64_t> all_bytes_;  // of all ranks
+  std::optional<io::TextReport> report_;    // the same
   double aside_ = 0;
 };
 
@@ -374,7 +380,7 @@ struct ColumnsResult {
   // (from 0), JSON a list for each row.
   std::vector<std::uint64_t> rows;
   std::size_t array = 0;  // the column that .npy has
-  bool one = false;       // there is one entry, so JSON has no lists
+  bool one = false;       // there is one entry: JSON has no lists, and the table a line for each column
   bool bare = false;      // the table is one number a line, without names
   std::string json_rest;  // the other members of JSON
 };

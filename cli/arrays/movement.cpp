@@ -352,6 +352,7 @@ class TransposeJob {
 Exit run_command(TransposeCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   check_array_output(common);
+  if (asked.input.inputs.size() > 1) usage_error("takes one INPUT, got {}", asked.input.inputs.size());
   asked.input.needed_by = "transpose";
   ArrayStream stream(asked, Work::moving, "transpose");
   const bool text = stream.info().format == "text";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu quantile: exact quantiles without sorting.
-#include "cli/verify/references.h"
+#include "cli/arrays/quantile.h"
 
-#include "cli/arrays/array_stream.h"
+#include "cli/verify/references.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
@@ -17,22 +17,6 @@
 
 namespace masu::cli {
 namespace {
-
-// Quantiles of a stream of any size, of all of it or of each of its rows.
-
-struct QuantileRequest {
-  std::vector<double> q;
-  QuantileMethod method = QuantileMethod::linear;
-  std::uint64_t memory = 0;
-  std::uint64_t rows = 1;
-  std::optional<std::uint64_t> row_length;  // where rows were asked for
-};
-
-struct QuantileFound {
-  std::vector<Quantile> quantiles;  // row by row, in the order of q
-  std::uint64_t count = 0;          // elements of the data
-  Times times;
-};
 
 constexpr std::uint64_t row_copies = 8;  // of a whole row and what is made of it, that memory has to hold
 
@@ -57,7 +41,7 @@ void find_part(ArrayStream& stream, const QuantileRequest& request, std::uint64_
       merge_states("quantiles", finder, stream.device());
     }
     if (finder.count() == 0) {
-      data_error("{}: there are no values, so no quantiles", stream.info().name);
+      data_error("{}: there are no values, so no {}", stream.info().name, request.what);
     }
   } while (finder.next_pass());
   const std::vector<Quantile> part = finder.result();
@@ -82,8 +66,8 @@ void find_whole_rows(ArrayStream& stream, const QuantileRequest& request, Quanti
   stream.each([&](const ArrayView& piece) { whole.add(piece); });
 }
 
-// Passes over the data until they are found; rows that memory holds are taken as they come. Throws io where a row has
-// no values.
+}  // namespace
+
 QuantileFound find_quantiles(ArrayStream& stream, const QuantileRequest& request) {
   QuantileFound found;
   const std::uint64_t length = request.row_length.value_or(0);
@@ -105,23 +89,48 @@ QuantileFound find_quantiles(ArrayStream& stream, const QuantileRequest& request
   return found;
 }
 
+Column values_of(const std::vector<Quantile>& quantiles, Dtype elements) {
+  Column column(!quantiles.empty() && quantiles.front().is_element ? elements : Dtype::f64);
+  for (const Quantile& one : quantiles) {
+    column.append({column.dtype, one.is_element ? static_cast<const void*>(&one.bits) : &one.value, 1});
+  }
+  return column;
+}
+
+namespace {
+
 constexpr const char* quantile_examples = R"(Examples:
   masu quantile latencies.npy
-  masu quantile latencies.npy -q 0.5,0.99,0.999
+  masu quantile latencies.npy -q p50,99%,0.999
   masu quantile ages.csv --header --column age --dtype u8 --method lower
   masu quantile table.raw --dtype f32 --rows 1000 -q 0.5 -o medians.npy)";
 
 struct QuantileCommandOptions : ArrayOptions {
-  std::string q = "0,0.25,0.5,0.75,1";
+  std::string q;
+  bool deciles = false;
+  bool quartiles = false;
   std::string method = "linear";
 };
 
-std::vector<double> parse_q(const std::string& text) {
+// 0.99, 99% and p99 are one number.
+double parse_q(const std::string& part) {
+  const bool letter = part.starts_with('p');
+  const bool percent = letter || part.ends_with('%');
+  const std::string digits = letter ? part.substr(1) : percent ? part.substr(0, part.size() - 1) : part;
+  const bool plain = !digits.empty() && digits.find_first_not_of("0123456789.") == std::string::npos;
+  const double q = percent && !plain ? -1 : real_number("-q", percent ? digits + "e-2" : digits);
+  if (!(q >= 0 && q <= 1)) usage_error("-q takes numbers from 0 to 1 (0.99, 99%, p99), got '" + part + "'");
+  return q;
+}
+
+std::vector<double> asked_q(const QuantileCommandOptions& asked) {
+  const int given = (asked.q.empty() ? 0 : 1) + (asked.deciles ? 1 : 0) + (asked.quartiles ? 1 : 0);
+  if (given > 1) usage_error("-q, --deciles and --quartiles exclude each other");
+  if (asked.deciles) return {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+  if (asked.quartiles) return {0.25, 0.5, 0.75};
+  if (asked.q.empty()) return {0, 0.25, 0.5, 0.75, 1};
   std::vector<double> values;
-  for (const std::string& part : split(text)) {
-    values.push_back(real_number("-q", part));
-    if (!(values.back() >= 0 && values.back() <= 1)) usage_error("-q takes numbers from 0 to 1, got '" + part + "'");
-  }
+  for (const std::string& part : split(asked.q)) values.push_back(parse_q(part));
   return values;
 }
 
@@ -138,20 +147,11 @@ void verify(const ArrayView& data, const QuantileRequest& request, const Quantil
   }
 }
 
-// The results, as elements of the data where the method chooses such, else as f64.
-Column values_of(const std::vector<Quantile>& quantiles, Dtype elements) {
-  Column column(!quantiles.empty() && quantiles.front().is_element ? elements : Dtype::f64);
-  for (const Quantile& one : quantiles) {
-    column.append({column.dtype, one.is_element ? static_cast<const void*>(&one.bits) : &one.value, 1});
-  }
-  return column;
-}
-
 Exit run_command(QuantileCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, true);
   QuantileRequest request;
-  request.q = parse_q(asked.q);
+  request.q = asked_q(asked);
   request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
   ArrayStream stream(asked, Work::reading, "quantile");
   request.rows = stream.rows();
@@ -188,7 +188,9 @@ Command add_quantile(CommandLine& line) {
   return array_command<QuantileCommandOptions>(
       line, "quantile", "Exact quantiles and medians", quantile_examples, Printed::numbers, run_command,
       [](const Subcommand& app, QuantileCommandOptions& options) {
-        app.add_option("-q", options.q, "LIST", "Quantiles, from 0 to 1, separated by commas (0,0.25,0.5,0.75,1)");
+        app.add_option("-q", options.q, "LIST", "Quantiles, separated by commas: 0.99, 99% or p99 (0,0.25,0.5,0.75,1)");
+        app.add_flag("--deciles", options.deciles, "-q 10%,20%,…,90%");
+        app.add_flag("--quartiles", options.quartiles, "-q 25%,50%,75%");
         app.add_option("--method", options.method, "METHOD",
                        "How to interpolate between two values (linear): " + words_of("METHOD"));
         add_rows_option(app, options);

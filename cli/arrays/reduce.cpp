@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// masu reduce: sums, means, extremes and the like.
+// masu reduce: sums, means, extremes and the like; and the commands that are one of them.
+#include "cli/arrays/quantile.h"
+
 #include "cli/arrays/array_stream.h"
 #include "cli/verify/references.h"
 #include "options.h"
@@ -56,6 +58,16 @@ struct Totals {
   const ReduceRequest& request;
   std::optional<SumAccumulator> sums;
   Reduced reduced;
+  std::uint64_t rows = 1;
+  std::uint64_t count = 0;    // of each row
+  std::uint64_t skipped = 0;  // entries that were left out
+  Column median = {};
+
+  // The same number for each row.
+  [[nodiscard]] Column each(std::uint64_t number) const {
+    const std::vector<std::uint64_t> numbers(rows, number);
+    return Column(ArrayView(numbers));
+  }
 };
 
 Column column_of(const SumResult& found) {
@@ -74,9 +86,14 @@ struct Operation {
   std::optional<ReduceOp> reduction;
   bool of_nothing;  // whether data without elements have it
   Column (*column)(const Totals& totals);
+  bool is_count = false;
 };
 
-constexpr std::array<Operation, 10> operations{{
+constexpr Column (*variance_of)(const Totals& totals) = [](const Totals& t) {
+  return column_of(t.sums->variance(t.request.ddof, t.request.result));
+};
+
+constexpr std::array<Operation, 14> operations{{
     {"sum", SumKind::sum, std::nullopt, true, [](const Totals& t) { return column_of(t.sums->sum(t.request.result)); }},
     {"mean", SumKind::sum, std::nullopt, false,
      [](const Totals& t) { return column_of(t.sums->mean(t.request.result)); }},
@@ -84,13 +101,17 @@ constexpr std::array<Operation, 10> operations{{
     {"max", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest; }},
     {"argmin", std::nullopt, ReduceOp::min, false, [](const Totals& t) { return t.reduced.least_place; }},
     {"argmax", std::nullopt, ReduceOp::max, false, [](const Totals& t) { return t.reduced.greatest_place; }},
-    {"variance", SumKind::squares, std::nullopt, false,
-     [](const Totals& t) { return column_of(t.sums->variance(t.request.ddof, t.request.result)); }},
+    {"count", std::nullopt, std::nullopt, true, [](const Totals& t) { return t.each(t.count); }, true},
+    {"skipped", std::nullopt, std::nullopt, true, [](const Totals& t) { return t.each(t.skipped); }, true},
+    {"median", std::nullopt, std::nullopt, false, [](const Totals& t) { return t.median; }},
+    {"variance", SumKind::squares, std::nullopt, false, variance_of},
+    {"var", SumKind::squares, std::nullopt, false, variance_of},
     {"std", SumKind::squares, std::nullopt, false,
      [](const Totals& t) { return column_of(t.sums->standard_deviation(t.request.ddof, t.request.result)); }},
     {"norm2", SumKind::squares, std::nullopt, true,
      [](const Totals& t) { return column_of(t.sums->norm2(t.request.result)); }},
-    {"count-nonzero", std::nullopt, ReduceOp::count_nonzero, true, [](const Totals& t) { return t.reduced.nonzero; }},
+    {"count-nonzero", std::nullopt, ReduceOp::count_nonzero, true, [](const Totals& t) { return t.reduced.nonzero; },
+     true},
 }};
 
 const Operation& operation(const std::string& name) {
@@ -143,21 +164,34 @@ class ReduceJob {
           add_part(part);
           if (ends) end_row();
         });
-    stream_.each([&](const ArrayView& piece) {
-      found_.count += piece.count;
-      if (totals_.sums) totals_.sums->add(piece);
-      if (!reductions_.empty()) rows.add(piece);
-    });
+    const bool median = std::ranges::find(request_.ops, "median") != request_.ops.end();
+    if (request_.row_length) check_count(length);
+    if (median) stream_.keep();
+    // The median alone takes passes of its own, which count.
+    const bool counted = !median || totals_.sums || !reductions_.empty();
+    if (counted) {
+      stream_.each([&](const ArrayView& piece) {
+        found_.count += piece.count;
+        if (totals_.sums) totals_.sums->add(piece);
+        if (!reductions_.empty()) rows.add(piece);
+      });
+    }
     const bool none = found_.count == 0;
     found_.own_count = found_.count;
-    found_.count = stream_.settle(found_.count);
-    check_count(request_.row_length ? length : found_.count);
+    if (counted) {
+      found_.count = stream_.settle(found_.count);
+      check_count(request_.row_length ? length : found_.count);
+    }
+    if (median) find_median();
+    totals_.count = request_.row_length ? length : found_.count;
+    totals_.rows = request_.row_length ? stream_.own_rows() : 1;
+    totals_.skipped = all_left_out(stream_.report());
     if (totals_.sums) found_.times += totals_.sums->times();
     if (!request_.row_length) end_all();
     if (request_.row_length == 0) return of_empty_rows();
     const bool no_rows = none && request_.row_length;  // of a rank: there are some
     for (const std::string& name : request_.ops) {
-      found_.columns.push_back(no_rows ? Column() : operation(name).column(totals_));
+      found_.columns.push_back(no_rows && name != "median" ? Column() : operation(name).column(totals_));
     }
     if (request_.row_length) join_rows();
     return std::move(found_);
@@ -189,6 +223,14 @@ class ReduceJob {
     }
     row_.clear();
   }
+  void find_median() {
+    const QuantileFound found = find_quantiles(
+        stream_, {{0.5}, QuantileMethod::linear, request_.memory, request_.rows, request_.row_length, "median"});
+    found_.count = found.count;
+    found_.times += found.times;
+    // It is joined already.
+    if (ranks().first()) totals_.median = values_of(found.quantiles, stream_.info().dtype);
+  }
   // The one row of all elements, of all ranks.
   void end_all() {
     if (row_.empty()) start_row();
@@ -212,7 +254,7 @@ class ReduceJob {
   // Elements of each row.
   void check_count(std::uint64_t count) const {
     for (const std::string& name : request_.ops) {
-      const bool spread = name == "variance" || name == "std";
+      const bool spread = name.starts_with("var") || name == "std";
       const std::uint64_t least = spread ? request_.ddof + 1 : operation(name).of_nothing ? 0 : 1;
       if (count >= least) continue;
       const std::string& input = stream_.info().name;
@@ -225,7 +267,7 @@ class ReduceJob {
     const bool integers = !is_float(stream_.info().dtype);
     const Dtype total = is_signed(stream_.info().dtype) ? Dtype::i64 : Dtype::u64;
     for (const std::string& name : request_.ops) {
-      Column column(name == "count-nonzero" ? Dtype::u64 : name == "sum" && integers ? total : request_.result);
+      Column column(operation(name).is_count ? Dtype::u64 : name == "sum" && integers ? total : request_.result);
       column.bytes.resize(request_.rows * size_of(column.dtype));
       found_.columns.push_back(std::move(column));
     }
@@ -252,7 +294,7 @@ namespace {
 
 constexpr const char* reduce_examples = R"(Examples:
   masu reduce samples.npy
-  masu reduce samples.npy --op sum
+  masu reduce samples.npy --op count,mean,std,median
   masu reduce prices.csv --header --column price --op mean,variance --ddof 1 --json
   masu reduce table.raw --dtype f32 --rows 1000 --op norm2 -o norms.npy)";
 
@@ -281,6 +323,7 @@ bool is_place(const std::string& op) {
 void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFound& found) {
   const std::vector<Column> expected = reference_reduce(data, request);
   for (std::size_t op = 0; op < expected.size(); ++op) {
+    if (request.ops[op] == "skipped") continue;  // no fact about the values
     const Column& got = found.columns[op];
     if (got.dtype == expected[op].dtype && got.bytes == expected[op].bytes) continue;
     differs("the {} differs from the reference's", request.ops[op]);
@@ -324,7 +367,7 @@ Exit run_command(ReduceCommandOptions& asked) {
   };
   if (request.row_length && form == ColumnsForm::csv) result.rows.assign(request.rows, 1);
   result.one = !request.row_length;
-  result.bare = true;
+  result.bare = request.ops.size() == 1;
   result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", found.count, to_string(dtype), stream.json_end(seconds));
   write_columns(result, form, common);
   stream.tell(found.count, seconds);
@@ -333,17 +376,56 @@ Exit run_command(ReduceCommandOptions& asked) {
 
 }  // namespace
 
-Command add_reduce(CommandLine& line) {
+namespace {
+
+// `one`: the command is the operation of its name.
+Command add_command(CommandLine& line, const std::string& name, const char* description, const std::string& examples,
+                    bool one) {
   return array_command<ReduceCommandOptions>(
-      line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, Printed::numbers, run_command,
-      [](const Subcommand& app, ReduceCommandOptions& options) {
-        app.add_option("--op", options.ops, "OP",
-                       "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"));
-        app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
+      line, name.c_str(), description, examples.c_str(), Printed::numbers, run_command,
+      [&](const Subcommand& app, ReduceCommandOptions& options) {
+        if (one) {
+          options.ops = name;
+        } else {
+          app.add_option("--op", options.ops, "OP",
+                         "Operations, separated by commas (sum,mean,min,max): " + words_of("OP"));
+          app.add_option("--ddof", options.ddof, "N", "variance and std divide by n - N (0)");
+        }
         add_rows_option(app, options);
-        add_result_option(app, options.result);
+        if (!one || name == "sum" || name == "mean") add_result_option(app, options.result);
         add_alpha_option(app, options.input);
       });
+}
+
+Command add_one(CommandLine& line, const std::string& op, const char* description) {
+  return add_command(
+      line, op, description,
+      fmt::format("Examples:\n  masu {0} samples.npy\n  masu {0} prices.csv --column price\n  seq 10 | masu {0}", op),
+      true);
+}
+
+}  // namespace
+
+Command add_reduce(CommandLine& line) {
+  return add_command(line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, false);
+}
+Command add_sum(CommandLine& line) {
+  return add_one(line, "sum", "The exact sum, rounded once");
+}
+Command add_mean(CommandLine& line) {
+  return add_one(line, "mean", "The exact mean, rounded once");
+}
+Command add_min(CommandLine& line) {
+  return add_one(line, "min", "The least value");
+}
+Command add_max(CommandLine& line) {
+  return add_one(line, "max", "The greatest value");
+}
+Command add_median(CommandLine& line) {
+  return add_one(line, "median", "The exact median");
+}
+Command add_count(CommandLine& line) {
+  return add_one(line, "count", "The number of values");
 }
 
 }  // namespace masu::cli

@@ -35,13 +35,13 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
+}  // namespace
+
 std::uint64_t all_left_out(const io::TextReport& report) {
   std::uint64_t sum = 0;
   for (const io::TextReport::Kind& kind : report.left_out) sum += kind.count;
   return sum;
 }
-
-}  // namespace
 
 io::TextReport report_of_ranks(const io::TextReport& mine) {
   if (!ranks().several()) return mine;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
+#include "cli/sort/lines.h"
 #include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 #include "program.h"
@@ -205,14 +206,36 @@ constexpr const char* topk_examples = R"(Examples:
   masu topk scores.npy -k 10
   masu topk prices.csv --header --column price -k 5 --smallest
   masu topk table.raw --dtype f32 --rows 1000 -k 3 -o best.npy
+  masu topk sales.csv --key price -k 20 --lines
   masu topk huge.raw --dtype f32 -k 1M --memory 1Gi --json)";
 
 struct TopkCommandOptions : ArrayOptions {
-  std::string k;
+  std::string k = "10";
   std::string nan = "skip";
+  std::vector<std::string> keys;  // of --lines
+  bool lines = false;
+  bool ignore_case = false;
   bool smallest = false;
   bool index = false;
 };
+
+// masu topk --lines.
+Exit run_lines(TopkCommandOptions& asked, bool skip_nan, std::uint64_t k) {
+  if (!asked.rows.empty() || asked.common.verify || asked.common.json || !asked.input.dtype.empty())
+    usage_error("--lines takes no --rows, --dtype, --verify or --json");
+  if (asked.keys.empty()) asked.keys = std::exchange(asked.input.columns, {});
+  if (asked.keys.empty() || !asked.input.columns.empty()) usage_error("--lines needs --key or --column, one of them");
+  if (asked.index) check_array_ending("-o", asked.common.output);
+  else check_line_output(asked.common.output);
+  const LineKey usual{"", LineKey::Kind::any, !asked.smallest};
+  LinesRequest request{asked.common, asked.input, parse_line_keys(asked.keys, usual), k};
+  request.ignore_case = asked.ignore_case;
+  request.index = asked.index;
+  request.skip_nan = skip_nan;
+  const LinesDone done = sort_lines(request, "topk");
+  if (asked.common.time) note_times(done.seconds, done.bytes);
+  return Exit::done;
+}
 
 // All of the data, each row sorted stably; throws Differs where the first of them are not the entries.
 void verify(const ArrayView& data, std::uint64_t rows, std::uint64_t k, const TopkOptions& how,
@@ -264,11 +287,12 @@ std::string json_skipped(const TopkCommandOptions& asked, const std::vector<std:
 
 Exit run_command(TopkCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
-  const ColumnsForm form = columns_form(common, true);
   TopkOptions how;
   how.largest = !asked.smallest;
   how.nan = is_second("--nan", asked.nan, "last", "skip") ? NanPolicy::skip : NanPolicy::last;
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
+  if (asked.lines || !asked.keys.empty()) return run_lines(asked, how.nan == NanPolicy::skip, k);
+  const ColumnsForm form = columns_form(common, true);
   asked.input.places = asked.rows.empty();
   ArrayStream stream(asked, Work::reading, "topk");
   const Dtype dtype = stream.info().dtype;
@@ -306,10 +330,15 @@ Command add_topk(CommandLine& line) {
   return array_command<TopkCommandOptions>(
       line, "topk", "The greatest or least values, and where they are", topk_examples, Printed::numbers, run_command,
       [](const Subcommand& app, TopkCommandOptions& options) {
-        app.add_option("-k", options.k, "K", "Number of values; all, in order, where the input has fewer").required();
+        app.add_option("-k", options.k, "K", "Number of values (10); all, in order, where the input has fewer");
         app.add_flag("--smallest", options.smallest, "The smallest values, the smallest first");
         app.more().add_option("--nan", options.nan, "last|skip",
                               "NaNs are left out (skip), or greater than all else (last)");
+        app.add_flag("--lines", options.lines, "Text input: whole lines, by --key or --column");
+        app.add_option("--key", options.keys, "COLUMN[:desc][:number|:text]",
+                       "Whole lines by that column, several with commas, as for masu sort")
+            .one_value();
+        app.more().add_flag("--ignore-case", options.ignore_case, "A to Z are as a to z in keys that are text");
         add_rows_option(app, options);
         app.add_flag("--index", options.index, "Write the indices alone, from 0 in the input or in its row");
         add_alpha_option(app, options.input);

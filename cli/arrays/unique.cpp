@@ -60,17 +60,30 @@ class UniqueTable {
     NumberedValues entries;
     std::uint64_t distinct = 0;  // entries without the limit
   };
-  // The distinct values of all ranks in order, or those of the greatest counts first; at most `limit` of them. On the
-  // first rank, the others have none. Only once.
-  Result finish(bool by_count, std::uint64_t limit) {
+  // The distinct values of all ranks in order, or those of the greatest counts first; at most `limit` of those whose
+  // counts are from `least` to `most`. On the first rank, the others have none. Only once.
+  struct Choice {
+    bool by_count = false;
+    std::uint64_t limit = 0;
+    std::uint64_t least = 1;
+    std::uint64_t most = 0;
+    [[nodiscard]] bool has(std::uint64_t count) const { return count >= least && count <= most; }
+  };
+  Result finish(const Choice& choice) {
     Result result{NumberedValues(request_.dtype, request_.memory / 4, request_.tmpdir), 0};
     if (ranks().several()) gather();
     if (!ranks().first()) return result;
     const auto keep = [&](const ArrayView& values, const std::uint64_t* counts) {
-      const std::uint64_t some = std::min(values.count, limit - result.entries.size());
-      result.entries.append({values.dtype, values.data, some}, counts);
+      for (std::uint64_t begin = 0; begin < values.count;) {
+        const bool wanted = choice.has(counts[begin]);
+        std::uint64_t end = begin + 1;
+        while (end < values.count && choice.has(counts[end]) == wanted) ++end;
+        const std::uint64_t some = wanted ? std::min(end - begin, choice.limit - result.entries.size()) : 0;
+        result.entries.append(part_of(values, begin, some), counts + begin);
+        begin = end;
+      }
     };
-    if (!by_count) {
+    if (!choice.by_count) {
       give_all([&](const ArrayView& values, const std::uint64_t* counts) {
         result.distinct += values.count;
         keep(values, counts);
@@ -194,18 +207,22 @@ constexpr const char* unique_examples = R"(Examples:
 struct UniqueCommandOptions : ArrayOptions {
   std::string by = "value";
   std::string limit;
+  bool counts = false;  // as uniq has it; they are always there
+  bool repeated = false;
+  bool once = false;
 };
 
 // The whole of the data, sorted stably; throws Differs where its runs are not the entries.
-void verify(const ArrayView& data, const UniqueTable::Result& found, bool by_count) {
+void verify(const ArrayView& data, const UniqueTable::Result& found, const UniqueTable::Choice& choice) {
   std::vector<ReferenceRun> runs = reference_unique(data);
-  if (by_count) {
+  if (choice.by_count) {
     std::stable_sort(runs.begin(), runs.end(),
                      [](const ReferenceRun& a, const ReferenceRun& b) { return a.count > b.count; });
   }
   if (runs.size() != found.distinct) {
     differs("found {} distinct values, the reference {}", found.distinct, runs.size());
   }
+  std::erase_if(runs, [&](const ReferenceRun& run) { return !choice.has(run.count); });
   std::uint64_t place = 0;
   found.entries.each([&](const ArrayView& values, const ArrayView& counts) {
     for (std::uint64_t i = 0; i < values.count; ++i, ++place) {
@@ -219,9 +236,11 @@ void verify(const ArrayView& data, const UniqueTable::Result& found, bool by_cou
 Exit run_command(UniqueCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   const ColumnsForm form = columns_form(common, false);
-  const bool by_count = is_second("--by", asked.by, "value", "count");
-  const std::uint64_t limit =
-      asked.limit.empty() ? unique_no_limit : whole_number("--limit", asked.limit, 1, unique_no_limit);
+  UniqueTable::Choice choice{is_second("--by", asked.by, "value", "count"), unique_no_limit, 1, unique_no_limit};
+  if (!asked.limit.empty()) choice.limit = whole_number("--limit", asked.limit, 1, unique_no_limit);
+  if (asked.repeated && asked.once) usage_error("--repeated and --once exclude each other");
+  if (asked.repeated) choice.least = 2;
+  if (asked.once) choice.most = 1;
   ArrayStream stream(asked, Work::sorting, "unique");
   const Dtype dtype = stream.info().dtype;
   const std::vector<std::byte> reference = stream.whole();
@@ -231,10 +250,10 @@ Exit run_command(UniqueCommandOptions& asked) {
   UniqueTable table({stream.device(), dtype, memory, common.tmpdir});
   stream.each([&](const ArrayView& piece) { table.add(piece); });
   const std::uint64_t count = stream.settle(table.count());
-  const UniqueTable::Result found = table.finish(by_count, limit);
+  const UniqueTable::Result found = table.finish(choice);
   const Seconds seconds = stream.seconds(table.times());
   if (!ranks().first()) return Exit::done;
-  if (common.verify) verify({dtype, reference.data(), count}, found, by_count);
+  if (common.verify) verify({dtype, reference.data(), count}, found, choice);
 
   ColumnsResult result;
   result.heads = {{"value", "values"}, {"count", "counts"}};
@@ -259,6 +278,9 @@ Command add_unique(CommandLine& line) {
       [](const Subcommand& app, UniqueCommandOptions& options) {
         app.add_option("--by", options.by, "value|count", "The order: by value, or the most frequent first");
         app.add_option("--limit", options.limit, "N", "Only the first N of them");
+        app.add_flag("-d,--repeated", options.repeated, "Only values that occur more than once");
+        app.add_flag("-u,--once", options.once, "Only values that occur once");
+        app.more().add_flag("-c,--counts", options.counts, "Show the counts, which are always shown");
         add_alpha_option(app, options.input);
       });
 }

@@ -119,12 +119,10 @@ std::optional<ValueType> value_type(std::string_view name) {
   const std::size_t x = std::min(name.find('x'), name.size());
   const std::string_view dtype = name.substr(0, x);
   ValueType type;
-  if (dtype == "bool") {
-    type.dtype = Dtype::u8;
-  } else {
-    const DtypeNames* const found = find_dtype([&](const DtypeNames& each) { return each.name == dtype; });
-    if (found == nullptr) return std::nullopt;
-    type.dtype = found->dtype;
+  try {
+    type.dtype = dtype_from_name(dtype);
+  } catch (const Error&) {
+    return std::nullopt;
   }
   if (x == name.size()) return type;
   const std::string_view digits = name.substr(x + 1);

@@ -18,11 +18,12 @@ namespace {
 // 3, section 5.4.1): one comparison for each level of the tree and element.
 
 // Finds the least of the keys of several players, and the next one after it is replaced, by one comparison a level. Of
-// equal keys, that of the player with the lower number wins.
+// equal keys, tie(a, b) decides between players (less than 0: a wins), and then the lower number.
+template <class Tie>
 class LoserTree {
  public:
-  explicit LoserTree(std::size_t players)
-      : leaves_(std::bit_ceil(players < 1 ? std::size_t{1} : players)), nodes_(2 * leaves_) {}
+  LoserTree(std::size_t players, Tie tie)
+      : tie_(tie), leaves_(std::bit_ceil(players < 1 ? std::size_t{1} : players)), nodes_(2 * leaves_) {}
 
   // Before build(): a player without a key is out.
   void set(std::size_t player, std::uint64_t key) {
@@ -31,7 +32,7 @@ class LoserTree {
   void build() {
     std::vector<Entry> winners(nodes_);
     for (std::size_t i = leaves_ - 1; i >= 1; --i) {
-      const bool left = winners[2 * i].before(winners[2 * i + 1]);
+      const bool left = before(winners[2 * i], winners[2 * i + 1]);
       winners[i] = winners[2 * i + (left ? 0 : 1)];
       nodes_[i] = winners[2 * i + (left ? 1 : 0)];
     }
@@ -49,17 +50,20 @@ class LoserTree {
   struct Entry {
     std::uint64_t key = std::numeric_limits<std::uint64_t>::max();
     std::uint32_t player = nobody;
-    [[nodiscard]] bool before(const Entry& other) const noexcept {
-      return key != other.key ? key < other.key : player < other.player;
-    }
   };
+  [[nodiscard]] bool before(const Entry& a, const Entry& b) const noexcept {
+    if (a.key != b.key) return a.key < b.key;
+    const int decided = a.player == nobody || b.player == nobody ? 0 : tie_(a.player, b.player);
+    return decided != 0 ? decided < 0 : a.player < b.player;
+  }
   void play(Entry entry, std::uint32_t player) {
     for (std::size_t i = (leaves_ + player) / 2; i >= 1; i /= 2) {
-      if (nodes_[i].before(entry)) std::swap(nodes_[i], entry);
+      if (before(nodes_[i], entry)) std::swap(nodes_[i], entry);
     }
     best_ = entry;
   }
 
+  Tie tie_;
   std::size_t leaves_;
   std::vector<Entry> nodes_;  // the losers at 1 … leaves - 1
   Entry best_;
@@ -108,6 +112,40 @@ class BlockReader {
   std::uint64_t ready_ = 0;
 };
 
+// The texts of a run's records, which are read in blocks too.
+class TextReader {
+ public:
+  TextReader(const io::SpoolFile& file, std::uint64_t first, std::uint64_t bytes, std::uint64_t block_bytes)
+      : file_(file), next_(first), left_(bytes), block_(std::max<std::uint64_t>(block_bytes, 1)) {}
+  // The next text; valid until the next call.
+  const char* take(std::uint64_t bytes) {
+    if (ready_ < bytes) refill(bytes);
+    const char* text = buffer_.data() + (held_ - ready_);
+    ready_ -= bytes;
+    return text;
+  }
+
+ private:
+  void refill(std::uint64_t bytes) {
+    std::memmove(buffer_.data(), buffer_.data() + (held_ - ready_), ready_);
+    held_ = std::min(std::max(bytes, block_), ready_ + left_);
+    if (buffer_.size() < held_) buffer_.resize(held_);
+    const std::uint64_t more = held_ - ready_;
+    file_.read(buffer_.data() + ready_, more, next_);
+    next_ += more;
+    left_ -= more;
+    ready_ = held_;
+    if (left_ > 0) file_.expect(std::min(block_, left_), next_);
+  }
+  const io::SpoolFile& file_;
+  std::uint64_t next_;  // the byte to be read next
+  std::uint64_t left_;  // that are not read yet
+  std::uint64_t block_;
+  std::vector<char> buffer_;
+  std::uint64_t held_ = 0;   // bytes of the buffer that are filled
+  std::uint64_t ready_ = 0;  // the last of them, which were not taken
+};
+
 class ExternalMerge {
  public:
   struct Plan {
@@ -116,23 +154,26 @@ class ExternalMerge {
     std::uint64_t run_bytes = 0;     // of buffers for each run
     std::uint64_t output_bytes = 0;  // of a block of the result
   };
-  ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload)
-      : plan_(plan), key_file_(keys), payload_file_(payload) {
+  ExternalMerge(const Plan& plan, const io::SpoolFile& keys, const io::SpoolFile& payload, const io::SpoolFile& text)
+      : plan_(plan), key_file_(keys), payload_file_(payload), text_file_(text) {
     block_ = std::max<std::uint64_t>(1, plan.output_bytes / (plan.shape.bytes() + sizeof(std::uint32_t)));
     sources_.resize(plan.shape.payload_bytes > 0 ? block_ : 0);
     payload_ = std::make_unique_for_overwrite<std::byte[]>(block_ * plan.shape.payload_bytes);
   }
 
   // Records in both files; of equal keys, those of the run that was added first come first.
-  void add(std::uint64_t first, std::uint64_t count) {
-    // Both columns of a run are read in blocks of as many records.
-    const std::uint64_t records = std::max<std::uint64_t>(1, plan_.run_bytes / plan_.shape.bytes());
+  void add(std::uint64_t first, std::uint64_t count, std::uint64_t text_first, std::uint64_t text) {
+    // Both columns of a run are read in blocks of as many records; texts get half of the memory.
+    const std::uint64_t bytes = plan_.shape.text ? plan_.run_bytes / 2 : plan_.run_bytes;
+    const std::uint64_t records = std::max<std::uint64_t>(1, bytes / plan_.shape.bytes());
     const std::size_t element = size_of(plan_.shape.keys);
     const std::size_t payload = plan_.shape.payload_bytes;
     keys_.emplace_back(key_file_, element, first, count, records * element);
     if (payload > 0) payloads_.emplace_back(payload_file_, payload, first, count, records * payload);
+    if (plan_.shape.text) texts_.emplace_back(text_file_, text_first, text, bytes);
   }
   void run(const RecordSink& sink) {
+    if (plan_.shape.text) return merge_texts(sink);
     dispatch(plan_.shape.keys, [&](auto tag) { merge_keys<typename decltype(tag)::type>(sink); });
   }
 
@@ -144,7 +185,7 @@ class ExternalMerge {
       std::memcpy(&value, reader.data(), sizeof value);
       return std::uint64_t{sort_key(value, plan_.order)};
     };
-    LoserTree tree(keys_.size());
+    LoserTree tree(keys_.size(), [](std::uint32_t, std::uint32_t) { return 0; });
     for (std::size_t i = 0; i < keys_.size(); ++i) {
       if (keys_[i].ready() > 0) tree.set(i, key_of(keys_[i]));
     }
@@ -168,6 +209,51 @@ class ExternalMerge {
     }
     if (count > 0) flush();
   }
+  // Records with texts, which may decide, so that each run's next text is at hand.
+  void merge_texts(const RecordSink& sink) {
+    struct Text {
+      TextSize size;
+      const char* bytes = nullptr;
+    };
+    std::vector<Text> next(keys_.size());
+    const auto tie = [&](std::uint32_t a, std::uint32_t b) {
+      return std::string_view(next[a].bytes, next[a].size.key).compare({next[b].bytes, next[b].size.key});
+    };
+    const auto take = [&](std::size_t run) {
+      std::uint64_t key = 0;
+      std::memcpy(&key, keys_[run].data(), sizeof key);
+      std::memcpy(&next[run].size, payloads_[run].data(), sizeof(TextSize));
+      next[run].bytes = texts_[run].take(std::uint64_t{next[run].size.key} + next[run].size.line);
+      return key;
+    };
+    LoserTree tree(keys_.size(), tie);
+    for (std::size_t i = 0; i < keys_.size(); ++i) {
+      if (keys_[i].ready() > 0) tree.set(i, take(i));
+    }
+    tree.build();
+    std::vector<std::uint64_t> keys;
+    std::vector<TextSize> sizes;
+    std::string texts;
+    const auto flush = [&] {
+      sink({{Dtype::u64, keys.data(), keys.size()}, reinterpret_cast<const std::byte*>(sizes.data()), texts});
+      keys.clear();
+      sizes.clear();
+      texts.clear();
+    };
+    while (!tree.empty()) {
+      const std::uint32_t from = tree.winner();
+      std::uint64_t key = 0;
+      std::memcpy(&key, keys_[from].data(), sizeof key);
+      keys.push_back(key);
+      sizes.push_back(next[from].size);
+      texts.append(next[from].bytes, std::uint64_t{sizes.back().key} + sizes.back().line);
+      (void)payloads_[from].next();
+      if (keys_[from].next()) tree.replace(take(from));
+      else tree.drop();
+      if (texts.size() + keys.size() * plan_.shape.bytes() >= plan_.output_bytes) flush();
+    }
+    if (!keys.empty()) flush();
+  }
   // The payload goes after the keys: what came from where is known then.
   void collect_payload(std::uint64_t count) {
     const std::size_t bytes = plan_.shape.payload_bytes;
@@ -186,8 +272,10 @@ class ExternalMerge {
   Plan plan_;
   const io::SpoolFile& key_file_;
   const io::SpoolFile& payload_file_;
+  const io::SpoolFile& text_file_;
   std::vector<BlockReader> keys_;
   std::vector<BlockReader> payloads_;
+  std::vector<TextReader> texts_;
   std::uint64_t block_ = 0;               // records of a block of the result
   std::vector<std::uint32_t> sources_;    // which run each record of the block came from
   std::unique_ptr<std::byte[]> payload_;  // of the block
@@ -201,7 +289,12 @@ constexpr std::uint64_t most_merged = 1024;
 }  // namespace
 
 ExternalRuns::ExternalRuns(const RecordShape& shape, Order order, std::uint64_t memory, const std::string& folder)
-    : shape_(shape), order_(order), memory_(std::max(memory, least_memory)), keys_(folder), payload_(folder) {}
+    : shape_(shape),
+      order_(order),
+      memory_(std::max(memory, least_memory)),
+      keys_(folder),
+      payload_(folder),
+      text_(folder) {}
 
 // Three quarters of the memory are for the runs, the rest for what is made of them.
 std::uint64_t ExternalRuns::block_bytes() const {
@@ -212,24 +305,33 @@ std::uint64_t ExternalRuns::most_runs() const {
   return std::clamp<std::uint64_t>(memory_ / 4 * 3 / block_bytes(), 2, most_merged);
 }
 
-// Returns the place of the first record in both files.
-std::uint64_t ExternalRuns::append(const Records& records) {
-  const std::uint64_t first = keys_.size() / size_of(shape_.keys);
+// A run of nothing, behind all others.
+ExternalRuns::Run ExternalRuns::end() const {
+  return {keys_.size() / size_of(shape_.keys), 0, 0, text_.size()};
+}
+
+void ExternalRuns::append(Run& run, const Records& records) {
   keys_.append(records.keys.data, records.keys.count * size_of(shape_.keys));
   if (shape_.payload_bytes > 0) payload_.append(records.payload, records.keys.count * shape_.payload_bytes);
-  return first;
+  if (shape_.text) text_.append(records.text.data(), records.text.size());
+  run.count += records.keys.count;
+  run.text += records.text.size();
 }
 
 void ExternalRuns::add(const Records& run) {
-  if (run.keys.count == 0) return;
-  runs_.push_back({append(run), run.keys.count});
-  records_ += run.keys.count;
+  runs_.push_back(end());
+  add_to_last(run);
+}
+
+void ExternalRuns::add_to_last(const Records& more) {
+  append(runs_.back(), more);
+  records_ += more.keys.count;
 }
 
 void ExternalRuns::merge_some(std::span<const Run> runs, const RecordSink& sink) {
   const std::uint64_t for_runs = memory_ / 4 * 3 / runs.size();
-  ExternalMerge merge({shape_, order_, for_runs, memory_ / 8}, keys_, payload_);
-  for (const Run& run : runs) merge.add(run.first, run.count);
+  ExternalMerge merge({shape_, order_, for_runs, memory_ / 8}, keys_, payload_, text_);
+  for (const Run& run : runs) merge.add(run.first, run.count, run.text_first, run.text);
   merge.run(sink);
 }
 
@@ -239,16 +341,16 @@ void ExternalRuns::reduce(const std::function<void(std::uint64_t)>& done) {
     const auto group = static_cast<std::size_t>(std::min(most_runs(), runs_.size() - most_runs() + 1));
     if (at + group > runs_.size()) at = 0;
     const std::span<const Run> some(runs_.data() + at, group);
-    Run merged{keys_.size() / size_of(shape_.keys), 0};
+    Run merged = end();
     merge_some(some, [&](const Records& block) {
-      (void)append(block);
-      merged.count += block.keys.count;
-      done(block.keys.count * shape_.bytes());
+      append(merged, block);
+      done(block.keys.count * shape_.bytes() + block.text.size());
     });
     for (const Run& run : some) {
       keys_.release(run.count * size_of(shape_.keys), run.first * size_of(shape_.keys));
       if (shape_.payload_bytes > 0)
         payload_.release(run.count * shape_.payload_bytes, run.first * shape_.payload_bytes);
+      if (shape_.text) text_.release(run.text, run.text_first);
     }
     const auto begin = runs_.begin() + static_cast<std::ptrdiff_t>(at);
     runs_.erase(begin + 1, begin + static_cast<std::ptrdiff_t>(group));
@@ -261,7 +363,7 @@ void ExternalRuns::merge(const RecordSink& sink, const std::function<void(std::u
   if (runs_.empty()) return;
   merge_some(runs_, [&](const Records& block) {
     sink(block);
-    done(block.keys.count * shape_.bytes());
+    done(block.keys.count * shape_.bytes() + block.text.size());
   });
 }
 

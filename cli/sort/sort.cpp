@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
+#include "cli/sort/lines.h"
 #include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 #include "options.h"
@@ -27,7 +28,9 @@ constexpr const char* sort_examples = R"(Examples:
   masu sort scores.npy --index -o order.npy
   masu sort huge.raw --dtype u64 --memory 8Gi --tmpdir /scratch -o huge.raw
   masu sort random:f32:1Mi --rows 1024 -o rows.npy
-  masu sort sorted.npy --is-sorted)";
+  masu sort sorted.npy --is-sorted
+  masu sort sales.csv --key price:desc,city -o by-price.csv
+  masu sort names.txt --lines -u)";
 
 }  // namespace
 
@@ -44,13 +47,20 @@ void SortCommandOptions::check() const {
       {!values.empty() && is_standard_output(values_output) && to_stdout,
        "keys and values cannot both go to standard output; give -o FILE"},
       {is_same_output(common.output, values_output), "-o and --values-output must be two files"},
+      {!of_lines() && ignore_case, "--ignore-case is for --lines or --key"},
+      {unique && (index || !values.empty() || !rows.empty() || is_sorted),
+       "--unique takes no --index, --values, --rows or --is-sorted"},
+      {of_lines() && (!values.empty() || !rows.empty() || is_sorted || common.verify),
+       "--lines takes no --values, --rows, --is-sorted or --verify"},
+      {of_lines() && !input.dtype.empty(), "--lines takes no --dtype: lines are text"},
       {values == "-" && !input.inputs.empty() && input.inputs.front() == "-",
        "INPUT and --values cannot both be standard input"},
   };
   for (const auto& [broken, rule] : rules) {
     if (broken) usage_error(rule);
   }
-  check_array_ending("-o", common.output);
+  if (!of_lines() || index) check_array_ending("-o", common.output);
+  else check_line_output(common.output);
   check_array_ending("--values-output", values_output);
   (void)sort_algorithm_from_name(algorithm);
 }
@@ -215,9 +225,28 @@ Exit check(const SortCommandOptions& asked) {
   return Exit::differs;
 }
 
+// masu sort --lines.
+Exit run_lines(SortCommandOptions& asked) {
+  const LineKey usual{"", asked.numbers ? LineKey::Kind::number : LineKey::Kind::any, asked.descending};
+  if (asked.keys.empty()) asked.keys = std::exchange(asked.input.columns, {});
+  if (!asked.input.columns.empty()) usage_error("--key and --column exclude each other with --lines");
+  LinesRequest request{asked.common, asked.input, parse_line_keys(asked.keys, usual), {}};
+  request.unique = asked.unique;
+  request.ignore_case = asked.ignore_case;
+  request.index = asked.index;
+  const LinesDone done = sort_lines(request, "sort");
+  if (asked.common.json) {
+    print_text(fmt::format("{{\"n\":{},\"device\":{},\"runs\":{}{},{}}}\n", done.count, json_string(done.device),
+                           done.runs, json_report(done.text, done.notes), json_seconds(done.seconds)));
+  }
+  if (asked.common.time) note_times(done.seconds, done.bytes);
+  return Exit::done;
+}
+
 Exit run_command(SortCommandOptions& asked) {
   asked.check();
   apply(asked.common);
+  if (asked.of_lines()) return run_lines(asked);
   if (!asked.values.empty()) asked.input.needed_by = "--values";
   if (asked.row_count() > 1) asked.input.needed_by = "--rows";
   else asked.rows.clear();
@@ -246,7 +275,15 @@ Command add_sort(CommandLine& line) {
       line, "sort", "Sort values", sort_examples, Printed::nothing, run_command,
       [](const Subcommand& app, SortCommandOptions& options) {
         const Subcommand how = app.group("Order");
-        how.add_flag("--descending", options.descending, "The greatest first; equal values keep their order");
+        how.add_flag("-r,--descending", options.descending, "The greatest first; equal values keep their order");
+        how.add_flag("--lines", options.lines, "Text input: whole lines, by --key or --column, else by themselves");
+        how.add_option("-k,--key", options.keys, "COLUMN[:desc][:number|:text]",
+                       "Whole lines by that column, several with commas: numbers, then other entries by their bytes, "
+                       "then empty ones; -k3nr as sort(1)")
+            .one_value();
+        how.add_flag("-n,--numbers", options.numbers, "Keys are numbers, as with :number: all other entries come last");
+        how.add_flag("-u,--unique", options.unique, "Of equal values, or lines with equal keys, only the first");
+        how.more().add_flag("-f,--ignore-case", options.ignore_case, "A to Z are as a to z in keys that are text");
         how.more().add_option("--rows", options.rows, "N", "Sort each of N equal blocks of the input by itself");
         how.more().add_option("--algorithm", options.algorithm, "ALGORITHM",
                               "How to sort, with the same result: " + words_of("ALGORITHM"));

@@ -4,6 +4,7 @@
 #include "cli/arrays/array_stream.h"
 #include "cli/verify/references.h"
 #include "ranks.h"
+#include "sort/sort_job.h"
 
 #include <algorithm>
 #include <array>
@@ -91,8 +92,10 @@ class SortRun {
         rows_(asked.row_count()),
         memory_(memory_budget(asked.common)),
         keys_(open_array(asked.input, asked.common, false, rows_ == 1 && asked.values.empty())),
-        shape_{info().dtype, 0} {
+        shape_{info().dtype, 0},
+        unique_(asked.common.tmpdir) {
     if (ranks().several() && asked.common.verify) usage_error("--verify is not for several ranks");
+    if (ranks().several() && asked.unique) usage_error("--unique is not for several ranks");
     count_ = shared_count(*keys_.source, keys_.way);
     open_values();
     share();
@@ -211,9 +214,42 @@ class SortRun {
     ExternalSort sorter(request(count_));
     sorter.progress = [this](std::uint64_t bytes) { progress_.advance(bytes); };
     fill(sorter, count_);
-    begin_output(sorter.count());
-    sorter.finish([this](const Records& records) { take(records); });
+    if (asked_.unique) {
+      sorter.finish([this](const Records& records) { take_unique(records); });
+      give_unique();
+    } else {
+      begin_output(sorter.count());
+      sorter.finish([this](const Records& records) { take(records); });
+    }
     add_times(sorter);
+  }
+  // The first of equal keys. How many there are is known at the end.
+  void take_unique(const Records& records) {
+    if (reference_) reference_->compare(records);
+    dispatch(shape_.keys, [&]<class T>(TypeTag<T>) {
+      const std::span<const T> keys(static_cast<const T*>(records.keys.data), records.keys.count);
+      std::vector<T> kept;
+      T last{};
+      std::memcpy(&last, last_.data(), sizeof last);
+      for (const T& key : keys) {
+        if (unique_.exists() || !kept.empty()) {
+          if (sort_key(key) == sort_key(last)) continue;
+        }
+        kept.push_back(last = key);
+      }
+      std::memcpy(last_.data(), &last, sizeof last);
+      if (!kept.empty()) unique_.append(kept.data(), kept.size() * sizeof last);
+    });
+  }
+  void give_unique() {
+    const std::size_t size = size_of(shape_.keys);
+    begin_output(unique_.size() / size);
+    std::vector<std::byte> piece;
+    for (std::uint64_t at = 0; at < unique_.size(); at += piece.size()) {
+      piece.resize(std::min(unique_.size() - at, piece_bytes));
+      unique_.read(piece.data(), piece.size(), at);
+      output_->write(ArrayView(shape_.keys, piece.data(), piece.size() / size));
+    }
   }
   // Each rank sorts what it has read, and gets its share of the order of all; rows are sorted where they are.
   void sort_with_ranks() {
@@ -302,6 +338,8 @@ class SortRun {
   SharedSource keys_;
   std::optional<SharedSource> values_;
   RecordShape shape_;
+  io::SpoolFile unique_;             // with --unique: the keys of the result
+  std::array<std::byte, 8> last_{};  // the last of them
   std::optional<Device> device_;
   std::optional<std::uint64_t> count_;  // of all ranks
   std::uint64_t rows_of_rank_ = 0;

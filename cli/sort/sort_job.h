@@ -20,6 +20,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace masu::cli {
@@ -31,11 +32,20 @@ namespace masu::cli {
 struct Records {
   ArrayView keys;
   const std::byte* payload = nullptr;
+  std::string_view text = {};  // of all records, one after the other
+};
+
+// The payload of records with text, which each have so many bytes: what follows the first 8 bytes of the key, which
+// decides between equal keys as memcmp() does, and then the line.
+struct TextSize {
+  std::uint32_t key = 0;
+  std::uint32_t line = 0;
 };
 
 struct RecordShape {
   Dtype keys = Dtype::u8;
   std::size_t payload_bytes = 0;
+  bool text = false;  // keys are u64, the payload is a TextSize
   [[nodiscard]] std::size_t bytes() const { return size_of(keys) + payload_bytes; }
 };
 
@@ -51,6 +61,8 @@ class ExternalRuns {
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
   // Adds a run, which is in order. Runs of equal keys come out in the order in which they were added.
   void add(const Records& run);
+  // Adds what follows in the run that was added last.
+  void add_to_last(const Records& more);
   // Gives all records in order. `done` gets how many bytes were handled, and may be called from several passes.
   void merge(const RecordSink& sink, const std::function<void(std::uint64_t)>& done);
 
@@ -58,10 +70,13 @@ class ExternalRuns {
   struct Run {
     std::uint64_t first = 0;  // in both files
     std::uint64_t count = 0;
+    std::uint64_t text = 0;  // bytes in the file of texts, from its byte `text_first` on
+    std::uint64_t text_first = 0;
   };
   [[nodiscard]] std::uint64_t block_bytes() const;
   [[nodiscard]] std::uint64_t most_runs() const;
-  [[nodiscard]] std::uint64_t append(const Records& records);
+  [[nodiscard]] Run end() const;
+  void append(Run& run, const Records& records);
   void merge_some(std::span<const Run> runs, const RecordSink& sink);
   void reduce(const std::function<void(std::uint64_t)>& done);
 
@@ -70,6 +85,7 @@ class ExternalRuns {
   std::uint64_t memory_;
   io::SpoolFile keys_;
   io::SpoolFile payload_;
+  io::SpoolFile text_;
   std::vector<Run> runs_;
   std::uint64_t records_ = 0;
 };
@@ -146,6 +162,11 @@ struct SortCommandOptions : ArrayOptions {
   std::string values;
   std::string values_dtype;
   std::string values_output;
+  std::vector<std::string> keys;  // of --lines
+  bool lines = false;
+  bool numbers = false;
+  bool unique = false;
+  bool ignore_case = false;
   bool descending = false;
   bool index = false;
   bool is_sorted = false;
@@ -153,6 +174,7 @@ struct SortCommandOptions : ArrayOptions {
 
   // Throws invalid_argument for options that exclude each other.
   void check() const;
+  [[nodiscard]] bool of_lines() const { return lines || !keys.empty(); }
   [[nodiscard]] Order order() const { return descending ? Order::descending : Order::ascending; }
   [[nodiscard]] std::uint64_t row_count() const { return cli::row_count(rows); }
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
+#include "cli/arrays/quantile.h"
 #include "cli/verify/references.h"
 #include "elements/order.h"
 #include "program.h"
@@ -8,6 +9,7 @@
 #include <masu/error.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -349,6 +351,10 @@ Column reference_nonzero(const Row& row) {
   return Column(ArrayView(Dtype::u64, &count, 1));
 }
 
+Column reference_median(const Row& row) {
+  return values_of(reference_quantiles(row.data, std::array{0.5}, QuantileMethod::linear), row.data.dtype);
+}
+
 struct Reference {
   std::string_view name;
   Column (*of)(const Row& row);
@@ -361,6 +367,9 @@ constexpr Reference references[] = {
     {"argmin", reference_place<false>},
     {"argmax", reference_place<true>},
     {"variance", reference_spread<&ReferenceSum::variance>},
+    {"var", reference_spread<&ReferenceSum::variance>},
+    {"median", reference_median},
+    {"count", [](const Row& row) { return Column(ArrayView(Dtype::u64, &row.data.count, 1)); }},
     {"std", reference_spread<&ReferenceSum::standard_deviation>},
     {"norm2", [](const Row& row) { return rounded(squares_of(row).root(row.request.result), row.request.result); }},
     {"count-nonzero", reference_nonzero}};

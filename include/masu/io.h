@@ -157,7 +157,8 @@ MASU_EXPORT void unify_dtypes(std::span<const std::unique_ptr<Source>> sources);
 /// Reads what a source has left, whole. `limit_bytes` bounds the memory (0: none); a source of unknown length grows it.
 MASU_EXPORT std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes = 0);
 
-/// "64Ki", "100M", "1Gi", "42" as a number: Ki Mi Gi Ti are powers of 1024, k M G T of 1000. Throws invalid_argument.
+/// "64Ki", "100M", "1GiB", "1e6", "42" as a number: Ki Mi Gi Ti are powers of 1024, k M G T of 1000, B may follow.
+/// Throws invalid_argument.
 MASU_EXPORT std::uint64_t parse_size(std::string_view text);
 
 /// A number in the shortest form that reads back to the same value of its dtype; nan, inf, -inf for what is not finite.

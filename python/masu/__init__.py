@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
 from ._arrays import to_device
+from ._bin_axis import Bins, loc, rebin
 from ._bincount import bincount, digitize
 from ._device_array import DeviceArray
 from ._entries import enter as _enter
+from ._extremes import argmax, argmin, average, count_nonzero, lexsort, max, min, minmax
 from ._fallback import Fallback
 from ._groups import Groups, group, segment_sum
 from ._histogram import histogram, histogram_bin_edges
 from ._histogram_class import Histogram
-from ._histogram_states import JointHistogram, RowHistograms, WeightedHistogram
+from ._histogram_states import RowHistograms, WeightedHistogram
 from ._joint import histogram2d, histogramdd
+from ._joint_class import JointHistogram
 from ._masu import Device, DeviceInfo, __version__, cpu_threads, devices, set_cpu_threads
 from ._moments import mean, std, var
 from ._order import TopK, argpartition, argsort, partition, searchsorted, sort, topk, unique

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from . import _device, _device_array, _fallback, _host, _masu, _on_device
+from . import _device, _device_array, _fallback, _host, _kinds, _masu, _on_device
 from ._kinds import BFLOAT16, NATIVE, PLAIN, as_numpy, foreign, holds_bfloat16, in_memory, is_bfloat16, native, numpy_dtype, whole
 
 _GIVEN = NATIVE | {14, 15}  # what DLPack has: complex64 and complex128 too
@@ -20,7 +20,7 @@ def adapter(device, *arrays):
     """The module that takes the arrays: `_host`, `_on_device` in a call of `in_kind`, or None where the call is for `in_kind`."""
     for array in arrays:
         kind = type(array)
-        if (kind not in PLAIN or kind is np.ndarray and array.dtype.num > 255) and foreign(array):
+        if (kind not in PLAIN or kind is np.ndarray and array.dtype.num > 255) and (foreign(array) or _kinds.has_labels(array)):
             return device if device is _on_device else None
     return _host
 
@@ -37,6 +37,12 @@ def in_kind(function, given, first=1):
     x, *names = _parameters(function)
     device, out, target = given["device"], given.get("out"), None
     options = {name: given[name] for name in (x, *names) if name != "out"}
+    if any(map(_kinds.has_labels, _parts(options))):
+        bare = {name: list(map(_bare, value)) if name in _SEQUENCES and type(value) in (list, tuple) else _bare(value)
+                for name, value in options.items()}
+        result = function(bare.pop(x), **bare, **({} if "out" not in given else {"out": out}), device=device)
+        return result if out is not None or function.__name__ not in _LABELLED else _kinds.with_labels(
+            given[x], result, options["axis"], options.get("keepdims") in (False, np._NoValue, None))
     if "dtype" in options:
         options["dtype"] = numpy_dtype(function.__name__, options["dtype"])
     there = [array for array in (*_parts(options), *(out if type(out) is tuple else (out,))) if foreign(array)]
@@ -72,6 +78,14 @@ def in_kind(function, given, first=1):
     if out is None:
         return _given(result, give)
     return out if not isinstance(result, tuple) else type(result)(*out)
+
+
+#: Functions whose results keep the labels of the data, as NumPy's do.
+_LABELLED = frozenset(("sum", "mean", "var", "std", "min", "max", "cumsum"))
+
+
+def _bare(array):
+    return as_numpy(array) if _kinds.has_labels(array) else array
 
 
 @functools.cache

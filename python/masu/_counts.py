@@ -97,7 +97,7 @@ def of_rows(data, bins, axes, device):
 
 
 def totals(data, weights, bins, axes, device, variances=False, dtype=None, wrap=True):
-    """(totals, what lies outside, variances or None).
+    """(totals, what lies outside, variances or None: of the bins, then of what lies outside).
 
     Without `wrap`, an integer total that does not fit 64 bits is a ValueError that names the bin.
     """
@@ -107,7 +107,7 @@ def totals(data, weights, bins, axes, device, variances=False, dtype=None, wrap=
     rows, size = math.prod(shape), bins.size
     dtype = dtype or {"i": np.int64, "u": np.uint64}.get(weights.dtype.kind, np.float64)
     sums, extras = np.zeros((rows, size), dtype), np.zeros((rows, 3), dtype)
-    squares = np.zeros((rows, size)) if variances else None
+    squares = np.zeros((rows, size + 3)) if variances else None
     values, by = data, weights
     if there:
         values, by = _on_device.rows(data, axes), _on_device.rows(weights, axes)

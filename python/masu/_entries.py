@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public calls run in masu's floating-point environment, also the part that NumPy computes for them."""
 import functools
+import inspect
 import sys
 from types import FunctionType
 
 from . import _masu
 
 # Methods of classes that compute here. The others read attributes, or call the library, which sets the environment.
-_COMPUTING = ("__add__", "__call__", "__eq__", "__init__", "_result", "add", "counts", "cumulative", "density", "n", "of", "result",
-              "values")
+_COMPUTING = frozenset("""__add__ __call__ __eq__ __getitem__ __init__ __mul__ __sub__ __truediv__ _from_uhi_ _repr_html_ _result _to_uhi_ add
+    centers counts cumulative density fill from_uhi frombytes index logarithmic merge n of outside plot project result sum to_uhi
+    tobytes values variances""".split())
 _entered: set[type] = set()
 
 
@@ -24,7 +26,7 @@ def enter(module, names):
             for cls in entry.__mro__:
                 if cls.__module__.startswith("masu.") and cls not in _entered:
                     _entered.add(cls)
-                    for method in vars(cls).keys() & set(_COMPUTING):
+                    for method in vars(cls).keys() & _COMPUTING:
                         setattr(cls, method, _entered_method(vars(cls)[method]))
 
 
@@ -39,4 +41,6 @@ def _entered_method(member):
     def method(*args, **keywords):
         return call(*args, **keywords)
 
+    if isinstance(member, FunctionType) and "flow" in member.__code__.co_varnames:
+        method.__signature__ = inspect.signature(member)  # where these do not follow __wrapped__
     return method

@@ -11,12 +11,13 @@ SUMMED = "iufcO"  # the kinds of weights whose sums NumPy may round
 class Fallback(Warning):
     """A call that NumPy made, as masu lacks the dtype or the shape, so that its sums are NumPy's and not exact.
 
-    Ignored unless it is switched on: ``warnings.simplefilter("always", masu.Fallback)``, or ``"error"``.
+    Each kind of call shows it once. Switch it off with ``warnings.simplefilter("ignore", masu.Fallback)``; ``"always"`` and ``"error"``
+    make it louder.
     """
 
 
 # The last filter, so that those of the user, and of python -W, come first.
-warnings.simplefilter("ignore", Fallback, append=True)
+warnings.simplefilter("once", Fallback, append=True)
 
 
 def warn(function, why):

@@ -4,67 +4,13 @@
 from __future__ import annotations
 
 import copy
-import struct
-from typing import NamedTuple
 
 import numpy as np
 
-from . import _histogram, _kinds
-
-
-class _Traits(NamedTuple):
-    """What scikit-hep's PlottableAxis asks: these axes neither wrap around nor have labels for bins."""
-
-    circular: bool = False
-    discrete: bool = False
-
-
-class _Axis:
-    """The bins as a sequence of (lower edge, upper edge)."""
-
-    __slots__ = ("edges",)
-    traits = _Traits()
-    label = ""
-
-    def __init__(self, edges):
-        self.edges = edges
-
-    def __len__(self):
-        return len(self.edges) - 1
-
-    def __getitem__(self, index):
-        size = len(self)
-        if not -size <= index < size:
-            raise IndexError(f"axis: bins are numbered -{size} to {size - 1}, got {index}")
-        index %= size
-        return (float(self.edges[index]), float(self.edges[index + 1]))
-
-    def __iter__(self):
-        lower = self.edges.tolist()
-        return zip(map(float, lower), map(float, lower[1:]))
-
-    def __eq__(self, other):
-        return isinstance(other, _Axis) and np.array_equal(self.edges, other.edges)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self):
-        return f"<axis of {len(self)} bins over [{self.edges[0]}, {self.edges[-1]}]>"
-
-
-# The bytes of a histogram: magic, version, whether weights were summed, the dtypes of totals, edges, below, above and
-# NaN, the number of bins; then these, and the variances of weighted ones.
-_HEAD = struct.Struct("<4sBB2s2s2s2s2sQ")
-_MAGIC, _VERSION = b"mhis", 1
-_DTYPES = frozenset(code.encode() for code in _kinds.NAMES)
-
-
-def _number(value):
-    """A Python number as an array of one element that holds it exactly."""
-    array = np.array([value + 0])
-    if array.dtype.kind == "O":
-        raise ValueError(f"Histogram: tobytes writes integers of 64 bits, got {value}")
-    return array
+from . import _exchange, _histogram, _plottable
+from ._bin_axis import Bins
+from ._exchange import Cells
+from ._plottable import Plottable
 
 
 def _sum(numbers):
@@ -88,12 +34,7 @@ def _added(a, b):
     """a + b, totals; of integers exact."""
     if {a.dtype.kind, b.dtype.kind} != {"i", "u"}:
         return _fitting(a, b, a + b)
-    both = a.astype(object) + b.astype(object)
-    least, greatest = min(both), max(both)
-    for dtype in (np.int64, np.uint64):
-        if np.iinfo(dtype).min <= least and greatest <= np.iinfo(dtype).max:
-            return both.astype(dtype)
-    raise ValueError(f"Histogram: totals must fit 64 bits, got {least} and {greatest}")
+    return _plottable.fitting(a.astype(object) + b.astype(object))
 
 
 def _frozen(array):
@@ -102,7 +43,7 @@ def _frozen(array):
     return array
 
 
-class Histogram:
+class Histogram(Plottable):
     """How many values fall into each bin, below the bins, above them, and how many are NaN.
 
     Nothing is lost: the counts of the bins, ``below``, ``above`` and ``nan`` add up to ``n``. Made by
@@ -110,7 +51,9 @@ class Histogram:
     pickled and copied, and its arrays are read-only.
 
     It follows scikit-hep's PlottableHistogram protocol (``axes``, ``kind``, ``values()``, ``variances()``,
-    ``counts()``), so mplhep and other programs draw it as it is; ``plt.stairs(*h.to_numpy())`` does too.
+    ``counts()``), so mplhep and other programs draw it as it is; ``plt.stairs(*h.to_numpy())`` does too. With ``flow=True``
+    these have ``below`` first and ``above`` last. UHI's indexing cuts it (see ``Histogram.__getitem__``), ``fill`` counts more,
+    and ``hist.Hist(h)`` and `from_uhi` convert it. Iteration gives the value of each bin.
 
     Of weighted data, the values are the exact totals of the weights, each rounded once to float64 (exact integers for
     integer weights), and the variances are the exact sums of the squared weights, rounded once. Totals that are added
@@ -122,14 +65,16 @@ class Histogram:
     (array([1, 2]), 0, 1, 1, 5)
     >>> (h + h).values()
     array([2., 4.])
+    >>> h[masu.loc(1):].values(flow=True), h[::sum]
+    (array([1., 2., 1.]), 4)
     """
 
-    __slots__ = ("_above", "_below", "_edges", "_nan", "_totals", "_variances")
-    kind = "COUNT"
+    __slots__ = ("_above", "_axis", "_below", "_beside_variances", "_nan", "_totals", "_variances")
 
-    def __init__(self, counts, edges, below=0, above=0, nan=0, variances=None):
+    def __init__(self, counts, edges, below=0, above=0, nan=0, variances=None, beside_variances=None):
         counts = np.array(counts)
-        edges = np.array(edges)
+        axis = edges if isinstance(edges, Bins) else None
+        edges = np.array(edges) if axis is None else axis.edges
         if counts.ndim != 1 or edges.shape != (len(counts) + 1,) or len(counts) < 1:
             raise ValueError(
                 f"Histogram: n counts need n + 1 edges, n >= 1, got shapes {counts.shape} and {edges.shape}"
@@ -144,8 +89,15 @@ class Histogram:
             variances = np.array(variances, dtype=np.float64)
             if variances.shape != counts.shape:
                 raise ValueError(f"Histogram: a variance for each bin, got {len(variances)} for {len(counts)}")
+            beside_variances = (np.nan,) * 3 if beside_variances is None else beside_variances
+            self._beside_variances = tuple(map(float, beside_variances))
+            if len(self._beside_variances) != 3:
+                raise ValueError("Histogram: beside_variances must be those of below, above and NaN, "
+                                 f"got {len(self._beside_variances)}")
+        else:
+            self._beside_variances = None
         self._totals = _frozen(counts)
-        self._edges = _frozen(edges)
+        self._axis = Bins(edges) if axis is None else axis
         self._variances = None if variances is None else _frozen(variances)
         self._below, self._above, self._nan = (
             part if isinstance(part, int) else np.asarray(part).item() for part in (below, above, nan)
@@ -163,12 +115,64 @@ class Histogram:
         >>> masu.Histogram.of([1, 2, 2, 3], bins=[1, 2, 3]).values()
         array([1., 3.])
         """
-        return cls(*_histogram.everything(a, bins, range, weights, device))
+        axis, bins = (bins, bins.edges) if isinstance(bins, Bins) else (None, bins)
+        if axis is not None and axis.kind in ("category", "integer"):
+            a, bins = axis._counting(a)
+        found, edges, below, above, nan, *squares = _histogram.everything(a, bins, range, weights, device)
+        if axis is not None:
+            edges, below, above = axis, below if axis.underflow else 0, above if axis.overflow else 0
+        return cls(found, edges, below, above, nan, *(part for one in squares for part in (one[:-3], one[-3:])))
+
+    def fill(self, a, weights=None, *, device=None):
+        """Counts more data between the same edges, and returns the histogram.
+
+        A histogram of weights needs ``weights``. Totals of floats are rounded again; `WeightedHistogram` adds them exactly.
+
+        >>> import masu
+        >>> masu.Histogram.of([1, 2], bins=[1, 2, 3]).fill([2, 2, 9]).values(flow=True).tolist()
+        [0.0, 1.0, 3.0, 1.0]
+        """
+        self.merge(Histogram.of(a, self._axis, weights=weights, device=device))
+        return self
+
+    def _cells(self):
+        flow = (self._axis.underflow, self._axis.overflow)
+
+        def whole(inside, ends):
+            parts = [np.array([end]) for end, kept in zip(ends, flow) if kept]
+            kind = inside.dtype
+            if kind.kind != "f" and all(part.dtype.kind in "iu" and np.iinfo(kind).min <= part[0] <= np.iinfo(kind).max for part in parts):
+                parts = [part.astype(kind) for part in parts]
+            parts.insert(int(flow[0]), inside)
+            return np.concatenate([part.astype(np.float64) if part.dtype.kind == "O" else part for part in parts])
+
+        squares = None if self._variances is None else whole(self._variances, self._beside_variances)
+        return Cells((self._axis,), whole(self._totals, self._beside()), squares, (0, self._nan),
+                                None if squares is None else (0.0, self._beside_variances[2]))
+
+    def _held(self):
+        """As Cells without flow bins: below, above and NaN are beside."""
+        return Cells((self._axis,), self._totals, self._variances, self._beside(), self._beside_variances)
+
+    @staticmethod
+    def _made(cells):
+        axis, = cells.axes
+        inside = slice(int(axis.underflow), axis.underflow + len(axis))
+
+        def parts(array):
+            below, above = array[:inside.start], array[inside.stop:]
+            return array[inside], below.item() if below.size else 0, above.item() if above.size else 0
+
+        totals, below, above = parts(cells.totals)
+        if cells.squares is None:
+            return Histogram(totals, axis, below, above, cells.beside[1])
+        variances, *around = parts(cells.squares)
+        return Histogram(totals, axis, below, above, cells.beside[1], variances, (*around, cells.beside_squares[1]))
 
     @property
     def edges(self):
         """All n + 1 edges, as `masu.histogram` returns them."""
-        return self._edges
+        return self._axis.edges
 
     @property
     def below(self):
@@ -197,40 +201,22 @@ class Histogram:
 
     @property
     def axes(self):
-        """One axis: a sequence of (lower edge, upper edge)."""
-        return (_Axis(self._edges),)
+        """One axis, a `masu.Bins`: a sequence of (lower edge, upper edge)."""
+        return (self._axis,)
 
-    def counts(self):
-        """The counts, int64. Of weighted data: the effective ones, values()**2 / variances(), float64."""
-        if self._variances is None:
-            return self._totals
-        totals = self._totals.astype(np.float64)
-        return np.divide(totals**2, self._variances, out=np.zeros_like(totals), where=self._variances != 0)
+    def totals(self, flow=False):
+        return super().totals(flow) if flow else self._totals
 
-    def values(self):
-        """The counts, or the totals of the weights, as float64."""
-        return self._totals.astype(np.float64)
-
-    def totals(self):
-        """The counts, or the totals of the weights, in their own dtype."""
-        return self._totals
-
-    def variances(self):
-        """The variance of each value: the count, or the sum of the squared weights; float64."""
-        return self.values() if self._variances is None else self._variances.copy()
+    totals.__doc__ = Plottable.totals.__doc__
 
     def density(self):
         """The probability density, as ``numpy.histogram(density=True)``: its integral over the bins is 1."""
-        return self._totals / np.array(np.diff(self._edges), float) / _sum(self._totals)
+        return self._totals / np.array(np.diff(self._axis.edges), float) / _sum(self._totals)
 
     def cumulative(self):
         """Entry i is the sum of the values 0 to i, in the dtype of `totals`; ValueError for an integer that it does not hold."""
         sums = np.cumsum(self._totals, dtype=self._totals.dtype)
         return _fitting(sums - self._totals, self._totals, sums)
-
-    def to_numpy(self):
-        """``(totals, edges)``, as `masu.histogram` returns them."""
-        return self._totals.copy(), self._edges.copy()
 
     def _beside(self):
         return self._below, self._above, self._nan
@@ -238,21 +224,22 @@ class Histogram:
     def __len__(self):
         return len(self._totals)
 
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
     def __add__(self, other):
         if not isinstance(other, Histogram):
             return NotImplemented
-        if not np.array_equal(self._edges, other._edges):
-            raise ValueError("Histogram: only histograms of equal edges can be added")
-        if self.weighted != other.weighted:
-            raise ValueError("Histogram: counts and totals of weights cannot be added")
-        variances = self._variances + other._variances if self.weighted else None
+        _plottable.check_alike(self, other)
+        weighted = self.weighted
         return Histogram(
             _added(self._totals, other._totals),
-            self._edges,
+            self._axis,
             self._below + other._below,
             self._above + other._above,
             self._nan + other._nan,
-            variances,
+            self._variances + other._variances if weighted else None,
+            [a + b for a, b in zip(self._beside_variances, other._beside_variances)] if weighted else None,
         )
 
     def merge(self, other):
@@ -271,48 +258,13 @@ class Histogram:
         >>> masu.Histogram.frombytes(h.tobytes()) == h
         True
         """
-        arrays = [self._totals, self._edges, *map(_number, self._beside())]
-        names = [a.dtype.str[1:].encode() for a in arrays]
-        if any(name not in _DTYPES for name in names):
-            raise TypeError(f"Histogram: tobytes writes integers and float16 to float64, got totals of {self._totals.dtype} "
-                            f"and edges of {self._edges.dtype}")
-        if self.weighted:
-            arrays.append(self._variances)
-        head = _HEAD.pack(_MAGIC, _VERSION, self.weighted, *names, len(self))
-        return head + b"".join(a.astype(a.dtype.newbyteorder("<"), copy=False).tobytes() for a in arrays)
+        return _exchange.to_bytes(self._held(), "Histogram")
 
     @classmethod
     def frombytes(cls, data):
         """The histogram of which `tobytes` wrote these bytes. Raises ValueError for anything else."""
-        data = memoryview(data)
-        data = (data if data.c_contiguous else memoryview(data.tobytes())).cast("B")
-        if len(data) < _HEAD.size:
-            raise ValueError(f"Histogram: frombytes needs at least {_HEAD.size} bytes, got {len(data)}")
-        magic, version, weighted, *names, bins = _HEAD.unpack_from(data)
-        if magic != _MAGIC:
-            raise ValueError("Histogram: frombytes needs bytes that tobytes wrote")
-        if version != _VERSION:
-            raise ValueError(f"Histogram: frombytes reads version {_VERSION}, got version {version}")
-        if weighted > 1 or not 1 <= bins <= len(data) or any(name not in _DTYPES for name in names):
-            raise ValueError("Histogram: frombytes: the head of these bytes is damaged")
-        totals, edges, *beside = (np.dtype("<" + name.decode()) for name in names)
-        if any(dtype.kind == "b" for dtype in (totals, *beside)):
-            raise ValueError("Histogram: frombytes: the head of these bytes is damaged")
-        parts = [(totals, bins), (edges, bins + 1), *((dtype, 1) for dtype in beside)]
-        if weighted:
-            parts.append((np.dtype("<f8"), bins))
-        size = _HEAD.size + sum(dtype.itemsize * count for dtype, count in parts)
-        if len(data) != size:
-            raise ValueError(f"Histogram: frombytes: {bins} bins of this kind need {size} bytes, got {len(data)}")
-        place, found = _HEAD.size, []
-        for dtype, count in parts:
-            found.append(np.frombuffer(data, dtype, count, place).astype(dtype.newbyteorder("="), copy=False))
-            place += dtype.itemsize * count
-        if edges.kind == "b" and not np.isin(np.frombuffer(found[1], np.uint8), (0, 1)).all():
-            raise ValueError("Histogram: frombytes: the edges must be 0 or 1")
-        if not weighted and any(totals.dtype.kind != "f" and (totals < 0).any() for totals in (found[0], *found[2:5])):
-            raise ValueError("Histogram: frombytes: counts must not be negative")
-        return cls(found[0], found[1], *(part.item() for part in found[2:5]), found[5] if weighted else None)
+        (axis,), totals, squares, beside, beside_squares = _exchange.from_bytes(bytes(memoryview(data)), "Histogram", flow=False)
+        return cls(totals, axis, *beside, squares, beside_squares)
 
     def integers(self):
         """The counts, then ``below``, ``above`` and ``nan``, as int64. Histograms of the same bins are merged by adding these,
@@ -341,23 +293,14 @@ class Histogram:
                             f"{integers.dtype} of shape {integers.shape}")
         if (integers < 0).any():
             raise ValueError(f"Histogram: counts must not be negative, got {integers.min()}")
-        return Histogram(integers[:-3], self._edges, *integers[-3:].tolist())
+        return Histogram(integers[:-3], self._axis, *integers[-3:].tolist())
 
     def __radd__(self, other):
         # sum([h, …]) starts with 0; what it returns is no part of the list
         return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other):
-        if not isinstance(other, Histogram):
-            return NotImplemented
-        beside = zip(self._beside(), other._beside())
-        return (
-            np.array_equal(self._edges, other._edges)
-            and np.array_equal(self._totals, other._totals, equal_nan=self.weighted)
-            and all(mine == theirs or (mine != mine and theirs != theirs) for mine, theirs in beside)
-            and self.weighted == other.weighted
-            and (not self.weighted or np.array_equal(self._variances, other._variances, equal_nan=True))
-        )
+        return _plottable.equal(self._held(), other._held()) if isinstance(other, Histogram) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -365,10 +308,10 @@ class Histogram:
         return "Histogram", self.__reduce__()[1]
 
     def __reduce__(self):
-        return Histogram, (self._totals, self._edges, self._below, self._above, self._nan, self._variances)
+        return Histogram, (self._totals, self._axis, *self._beside(), self._variances, self._beside_variances)
 
     def __repr__(self):
         return (
-            f"<masu.Histogram: {len(self)} bins over [{self._edges[0]}, {self._edges[-1]}], "
+            f"<masu.Histogram: {len(self)} bins over [{self._axis.edges[0]}, {self._axis.edges[-1]}], "
             f"below {self._below}, above {self._above}, nan {self._nan}, n {self.n}>"
         )

@@ -196,6 +196,32 @@ def like_series(a, result):
     return a._constructor(result, index=a.index, name=a.name)
 
 
+def _is(a, module, name):
+    return type(a) not in PLAIN and module in sys.modules and isinstance(a, getattr(sys.modules[module], name, ()))
+
+
+def has_labels(a):
+    """Whether `a` is a DataFrame of pandas or a DataArray of xarray, for which NumPy's reductions give others of these."""
+    return _is(a, "xarray", "DataArray") or _is(a, "pandas", "DataFrame")
+
+
+def with_labels(a, result, axis, reduces):
+    """The result along axes of `a` with the labels that are left. `reduces`: without `keepdims`."""
+    same = np.shape(result) == a.shape and axis is not None
+    if _is(a, "pandas", "DataFrame"):
+        if same and a.ndim == np.ndim(result):
+            return a._constructor(result, index=a.index, columns=a.columns)
+        if axis is None or np.ndim(result) != 1 or isinstance(axis, tuple):
+            return result
+        return a._constructor_sliced(result, index=a.index if axis % 2 else a.columns)
+    if same and np.ndim(result) == a.ndim:
+        return a.copy(data=result)
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if not reduces or not a.size or np.ndim(result) != a.ndim - len(axes):
+        return result
+    return a.isel({a.dims[i]: 0 for i in axes}, drop=True).copy(data=np.asarray(result))
+
+
 def numpy_dtype(name, dtype):
     """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
     if dtype is None:

@@ -29,6 +29,19 @@ masu::Bins bins_between(nb::handle edges) {
   return masu::Bins::edges({numbers.data<double>(), numbers.data<double>() + numbers.count()});
 }
 
+// All edges of bins of equal ratio, which must fit `edges`.
+void logarithmic_edges(double lo, double hi, nb::handle edges) {
+  const Output out(edges);
+  call([&] {
+    if (out.count() < 2) {
+      throw masu::Error(masu::ErrorCode::invalid_argument, "Bins.logarithmic: there must be at least 1 bin");
+    }
+    const std::vector<double> found =
+        masu::bin_edges(masu::Bins::logarithmic(out.count() - 1, lo, hi), masu::Dtype::f64);
+    std::ranges::copy(found, out.data<double>());
+  });
+}
+
 void require_count(const Output& output, std::uint64_t count, const char* what) {
   if (output.count() == count) return;
   throw masu::Error(masu::ErrorCode::invalid_argument, std::string("histogram: ") + what + " must have " +
@@ -104,8 +117,9 @@ void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, con
   });
 }
 
-// totals: f64, i64 or u64, rows * joint bins; extras: what is in no joint bin, in the same dtype; variances: f64, or
-// None. `wrap`: integer totals modulo 2^64, else one that does not fit is an error.
+// totals: f64, i64 or u64, rows * joint bins; extras: what is in no joint bin, in the same dtype; variances: f64, of
+// each row's joint bins and then of its extras, or None. `wrap`: integer totals modulo 2^64, else one that does not fit
+// is an error.
 void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
                         nb::handle extras, nb::handle variances, bool wrap, const masu::Device& device) {
   const Columns in(columns);
@@ -127,14 +141,16 @@ void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
     const std::uint64_t more = result.extra_totals().size();
     require_count(out, rows * joint_bins, "totals");
     require_count(rest, rows * more, "extras");
-    const auto place = [](const masu::ArrayView& values, const Output& target, std::uint64_t row) {
-      const std::size_t bytes = values.count * sizeof(double);
-      std::memcpy(target.data<std::byte>() + row * bytes, values.data, bytes);
+    if (squares) require_count(*squares, rows * (joint_bins + more), "variances");
+    const auto place = [](const masu::ArrayView& values, const Output& target, std::uint64_t first) {
+      std::memcpy(target.data<std::byte>() + first * sizeof(double), values.data, values.count * sizeof(double));
     };
     for (std::uint64_t row = 0; row < rows; ++row) {
-      place(totals_in(out.dtype(), result, row, false), out, row);
-      place(totals_in(out.dtype(), result, row, true), rest, row);
-      if (squares) place(masu::ArrayView(result.variances(row)), *squares, row);
+      place(totals_in(out.dtype(), result, row, false), out, row * joint_bins);
+      place(totals_in(out.dtype(), result, row, true), rest, row * more);
+      if (!squares) continue;
+      place(masu::ArrayView(result.variances(row)), *squares, row * (joint_bins + more));
+      place(masu::ArrayView(result.extra_variances(row)), *squares, row * (joint_bins + more) + joint_bins);
     }
   });
 }
@@ -168,6 +184,7 @@ void register_histogram(nb::module_& m) {
   nb::class_<masu::Bins>(m, "Bins").def_prop_ro("size", &masu::Bins::size);
   m.def("even_bins", even_bins);
   m.def("bins_between", bins_between);
+  m.def("logarithmic_edges", logarithmic_edges);
   m.def("integer_bins", &masu::Bins::integers);
   m.def("histogram", histogram);
   m.def("histogram_there", histogram_there);

@@ -289,7 +289,7 @@ nb::tuple totals_of(const masu::WeightedHistogram& found) {
   const masu::Dtype dtype = dtype_of_totals(found.weights_dtype());
   return nb::make_tuple(masu::names_of(dtype).numpy_name.data(), bytes_of(totals_in(dtype, found, 0, false)),
                         bytes_of(totals_in(dtype, found, 0, true)), bytes_of(found.variances()),
-                        bytes_of(found.edges()));
+                        bytes_of(found.extra_variances()), bytes_of(found.edges()));
 }
 
 void define_weighted_class(nb::module_& m) {

@@ -4,14 +4,19 @@
 
 #include <masu/convert.h>
 #include <masu/group.h>
+#include <masu/reduce.h>
 #include <masu/scan.h>
 #include <masu/sum.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/variant.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <string>
 
 namespace masu_python {
 namespace {
@@ -82,6 +87,41 @@ void sum_columns(nb::handle data, nb::handle result) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
+// Of each row the extremes, their places, or how many elements are not zero, by the function's name in Python.
+// `second`: the greatest elements of "minmax".
+void reduce_rows(nb::handle data, const std::string& name, nb::handle first, nb::handle second, const Device& device) {
+  const Input in(data);
+  const Output out(first);
+  const Output more(second);
+  const bool greatest = name == "max" || name == "argmax";
+  const bool places = name.starts_with("arg");
+  const masu::ReduceOp op = name == "minmax"          ? masu::ReduceOp::minmax
+                            : name == "count_nonzero" ? masu::ReduceOp::count_nonzero
+                            : greatest                ? masu::ReduceOp::max
+                                                      : masu::ReduceOp::min;
+  brief_call(in, [&] {
+    masu::ReduceOptions options;
+    options.rows = out.count();
+    if (in.on_device()) {
+      masu::ReduceTargets to;
+      if (op == masu::ReduceOp::count_nonzero) to.nonzero = &out.buffer();
+      else if (places) (greatest ? to.max_indices : to.min_indices) = &out.buffer();
+      else (greatest ? to.max : to.min) = &out.buffer();
+      if (op == masu::ReduceOp::minmax) to.max = &more.buffer();
+      masu::Stream stream(out.buffer().device(), masu::Timing::off);
+      return masu::reduce(stream, in.buffer(), in.dtype(), to, options).get();
+    }
+    const masu::ReduceResult found = masu::reduce(device, in.view(), op, options);
+    const auto put = [](const Output& to, const masu::ArrayView& values) {
+      std::memcpy(to.data<std::byte>(), values.data, values.count * masu::size_of(values.dtype));
+    };
+    if (op == masu::ReduceOp::count_nonzero) put(out, masu::ArrayView(found.nonzero()));
+    else if (places) put(out, masu::ArrayView(greatest ? found.max_indices() : found.min_indices()));
+    else put(out, greatest ? found.max_values() : found.min_values());
+    if (op == masu::ReduceOp::minmax) put(more, found.max_values());
+  });
+}
+
 // The sums of segments between offsets of 64 bits. Those of host data are added on the CPU.
 void segment_sum(nb::handle data, nb::handle offsets, nb::handle result) {
   const Input x(data);
@@ -128,6 +168,7 @@ void register_sums(nb::module_& m) {
   m.def("sum_rows", sum_rows, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
   m.def("sum_columns", sum_columns);
   m.def("moments", moments);
+  m.def("reduce_rows", reduce_rows);
   m.def("convert", convert);
   m.def("cumsum", cumsum);
   m.def("segment_sum", segment_sum);

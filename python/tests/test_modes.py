@@ -81,6 +81,9 @@ def finder(x):
 
 # A new public name gets a line here.
 CALLS = {
+    **{name: each(getattr(masu, name)) for name in ("min", "max", "minmax", "argmin", "argmax", "count_nonzero")},
+    "average": each(lambda x: [masu.average(x), masu.average(x, weights=np.abs(x[::-1]))]),
+    "lexsort": each(lambda x: masu.lexsort((x, x[::-1]))),
     "argpartition": each(lambda x: masu.argpartition(x, [3, 20])),
     "argsort": each(masu.argsort),
     "bincount": lambda: [masu.bincount(np.arange(n) % 7, weights=x) for n in DATA for x in DATA[n]],
@@ -111,8 +114,12 @@ CALLS = {
     "topk": each(lambda x: masu.topk(x, 9)),
     "unique": each(lambda x: masu.unique(x, return_counts=True, return_inverse=True)),
     "var": each(lambda x: masu.var(x, ddof=1)),
+    "Bins": lambda: [[bins.edges, bins.centers, list(map(bins.index, EDGES.tolist()))] for bins in
+                     (masu.Bins(EDGES), masu.Bins.logarithmic(5, 1e-310, 1))],
     "Histogram": state(lambda x: masu.Histogram.of(x, EDGES), "counts", "density", "tobytes"),
-    "JointHistogram": state(lambda x: masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO]), "counts", "tobytes"),
+    "JointHistogram": lambda: [[getattr(h, name)() for name in ("values", "variances", "tobytes")] for x in DATA[MANY][:2] for h in (
+        masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO]), masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO], weights=x, flow=True) / 3,
+        masu.JointHistogram.of([x, x], [EDGES, LAST_ZERO], weights=x, flow=True).project(1)[::masu.rebin(2)])],
     "QuantileFinder": state(finder, "result", "tobytes"),
     "ReduceAccumulator": state(masu.ReduceAccumulator.of, "min", "max", "argmin"),
     "RowHistograms": state(lambda x: masu.RowHistograms.of(x.reshape(60, -1), EDGES), "counts", "tobytes"),
@@ -123,7 +130,7 @@ CALLS = {
     "WeightedHistogram": state(lambda x: masu.WeightedHistogram.of(x, EDGES, weights=x), "tobytes"),
 }
 WITHOUT_NUMBERS = {"Device", "DeviceArray", "DeviceInfo", "Fallback", "Groups", "Kernel", "LocalMemory", "Program", "TopK", "cpu_threads",
-                   "devices", "set_cpu_threads"}
+                   "devices", "loc", "rebin", "set_cpu_threads"}
 
 
 def bits(found):

@@ -292,7 +292,8 @@ def test_bins_without_a_range_span_the_finite_values():
     x = np.array([[1.0, math.inf, 4.0], [math.nan, 2.0, -math.inf]])
     rows = masu.RowHistograms.of(x, 3)
     assert rows.edges.tolist() == [1, 2, 3, 4] and (rows.above.tolist(), rows.nan.tolist()) == ([1, 0], [0, 1])
-    joint = masu.JointHistogram.of(x, 3)
+    joint = masu.JointHistogram.of(x.T, 3)
+    assert joint == masu.JointHistogram.of(list(x), 3)
     assert joint.edges[0].tolist() == [1, 2, 3, 4] and (joint.nan, joint.outside) == (1, 2)
 
 

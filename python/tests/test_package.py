@@ -2,6 +2,7 @@
 """What is installed: names, types and the command."""
 import ast
 import inspect
+import json
 import os
 import pathlib
 import shutil
@@ -37,9 +38,75 @@ assert_type(masu.cumsum(d), masu.DeviceArray)
 h, x_edges, y_edges = masu.histogram2d(x, x, bins=(2, 3))
 masu.sort(x, device=3)
 """
+TYPES = """
+from typing import Any, assert_type
+import masu, numpy as np, numpy.typing as npt
+x = np.zeros(5, np.float32)
+y: npt.NDArray[np.float64] = np.zeros((3, 5))
+i: npt.NDArray[np.int64] = np.arange(5)
+d = masu.to_device(x, "cpu")
+h = masu.Histogram.of(x, 5)
+j = masu.JointHistogram.of(y.T[:, :2], 5, flow=True)
+w = masu.WeightedHistogram.of(x, 5, weights=x)
+b = masu.Bins.logarithmic(3, 1, 1000)
+CALLS
+"""
+# (call, its type, for mypy and pyright)
+TYPED = [line.split(" : ") for line in """
+masu.sort(x) : npt.NDArray[np.float32]
+masu.sort(y, axis=0, descending=True) : npt.NDArray[np.float64]
+masu.sort(i, axis=None) : npt.NDArray[np.int64]
+masu.sort(d) : masu.DeviceArray
+masu.partition(i, 2) : npt.NDArray[np.int64]
+masu.argsort(y) : npt.NDArray[np.intp]
+masu.argpartition(x, 2) : npt.NDArray[np.intp]
+masu.argsort(d) : masu.DeviceArray
+masu.lexsort((x, x)) : npt.NDArray[np.intp]
+masu.unique(x) : npt.NDArray[np.float32]
+masu.unique(i) : npt.NDArray[np.int64]
+masu.cumsum(d) : masu.DeviceArray
+masu.cumsum(y) : npt.NDArray[Any]
+masu.histogram(x, 10) : tuple[npt.NDArray[Any], npt.NDArray[Any]]
+masu.histogram(y, [0, 1, 2], weights=y) : tuple[npt.NDArray[Any], npt.NDArray[Any]]
+masu.histogram(d) : tuple[masu.DeviceArray, masu.DeviceArray]
+masu.histogram2d(x, x) : tuple[npt.NDArray[np.float64], npt.NDArray[Any], npt.NDArray[Any]]
+masu.histogram_bin_edges(x, "fd") : npt.NDArray[Any]
+masu.bincount(i) : npt.NDArray[Any]
+masu.min(d) : masu.DeviceArray
+masu.minmax(d) : tuple[masu.DeviceArray, masu.DeviceArray]
+masu.median(d) : masu.DeviceArray
+masu.topk(x, 2) : masu.TopK
+masu.group(i, 5) : masu.Groups
+masu.to_device(x, "cpu").shape : tuple[int, ...]
+d.get() : npt.NDArray[Any]
+h : masu.Histogram
+h + h : masu.Histogram
+2 * h - h / 3 : masu.Histogram
+h.fill(x) : masu.Histogram
+h.values(flow=True) : npt.NDArray[np.float64]
+h.variances() : npt.NDArray[np.float64]
+h.edges : npt.NDArray[Any]
+h.axes : tuple[masu.Bins, ...]
+h.to_uhi() : dict[str, Any]
+masu.Histogram.from_uhi({}) : masu.Histogram
+j : masu.JointHistogram
+j.values() : npt.NDArray[np.float64]
+j.edges : list[npt.NDArray[np.float64]]
+j.integers() : npt.NDArray[np.int64]
+w.result() : masu.Histogram
+b : masu.Bins
+b.centers : npt.NDArray[np.float64]
+len(b) : int
+masu.loc(2.0) + 1 : masu.loc
+masu.SumAccumulator.of(x) + masu.SumAccumulator.of(x) : masu.SumAccumulator
+masu.QuantileFinder("f8", 0.5).result() : npt.NDArray[Any]
+masu.RowHistograms.of(y, 5)[0] : masu.Histogram
+""".strip().splitlines()]
 
 
 def test_every_name_is_there_and_documented():
+    named = next(node for node in STUB.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    assert ast.literal_eval(named.value) == masu.__all__
     assert sorted(masu.__all__) == masu.__all__
     for name in masu.__all__:
         assert getattr(masu, name).__doc__, name
@@ -87,6 +154,22 @@ def test_a_type_checker_uses_them(tmp_path):
                           capture_output=True, text=True, cwd=tmp_path, timeout=200, env=environment)
     wrong = [line for line in done.stdout.splitlines() if "error:" in line]
     assert len(wrong) == 1 and "call-overload" in wrong[0], done.stdout  # the last line of it
+
+
+@pytest.mark.parametrize("checker", [["mypy", "--strict", "--cache-dir=cache"], ["pyright", "--pythonpath", sys.executable]], ids=lambda words: words[0])
+def test_type_checkers_infer_arrays_and_dtypes(checker, tmp_path):
+    pytest.importorskip(checker[0])
+    assert len(TYPED) > 40
+    calls = "\n".join(f"assert_type({call}, {kind})" for call, kind in TYPED)
+    (tmp_path / "uses.py").write_text(TYPES.replace("CALLS", calls))
+    environment = dict(os.environ)
+    if PACKAGE.parent.name != "site-packages":
+        environment["MYPYPATH"] = str(PACKAGE.parent)
+        (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(PACKAGE.parent)]}))
+    done = subprocess.run([sys.executable, "-m", *checker, "uses.py"], capture_output=True, text=True, cwd=tmp_path, timeout=200,
+                          env=environment)
+    wrong = [line for line in done.stdout.splitlines() if "error" in line and "uses.py" in line]
+    assert not wrong and done.stdout, done.stdout + done.stderr
 
 
 # What the extension module and its base classes have, which nanobind describes, and constructors that are masu's own.

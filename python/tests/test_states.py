@@ -259,7 +259,7 @@ def test_the_bytes_of_a_histogram():
     with pytest.raises(TypeError, match="got int"):
         parts[0].merge(0)
     with pytest.raises(ValueError, match="version 1, got version 9"):
-        masu.Histogram.frombytes(b"mhis\x09" + h.tobytes()[5:])
+        masu.Histogram.frombytes(h.tobytes()[:4] + b"\x09" + h.tobytes()[5:])
 
 
 def test_what_lies_beside_the_bins_is_exact():

@@ -240,4 +240,13 @@ std::uint64_t TextFields::find_column(const std::string& column) const {
                           names_.size() > 20 ? ", ..." : "", how_cut()));
 }
 
+bool is_of_pair(const Field& field) noexcept {
+  std::string_view text = field.text;
+  while (field.index == 0 && !text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (field.index != 0 && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  if (field.index == 0 && (text.starts_with('-') || text.starts_with('+'))) text.remove_prefix(1);
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  return digits && !field.quoted && field.index == (field.last ? 1 : 0);
+}
+
 }  // namespace masu::io

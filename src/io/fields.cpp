@@ -105,6 +105,8 @@ const char* TextFields::next_special(char special, const char*& cached) const no
 }
 
 bool TextFields::next_plain(std::string_view& line) {
+  line_begin_.clear();
+  line_from_ = at_;
   need();
   if (at_ == end_ || !comment_.empty() || (limit_ != no_limit && position() >= limit_)) return false;
   const void* found = std::memchr(at_, '\n', left());

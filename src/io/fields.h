@@ -68,6 +68,9 @@ struct Field {
   bool odd = false;  // other characters than blanks follow its closing quote
 };
 
+// DIGITS,DIGITS is a line that may be one number with a decimal comma: whether a field may be of such a line.
+bool is_of_pair(const Field& field) noexcept;
+
 class TextFields {
  public:
   // Skips empty lines and comments, and takes the delimiter from the first other line.
@@ -117,6 +120,10 @@ class TextFields {
   // Only between lines.
   [[nodiscard]] Mark mark() const noexcept { return {position(), line_, comment_lines_}; }
   void go_to(const Mark& mark);
+  [[nodiscard]] bool between_lines() const noexcept { return index_ == 0; }
+  // The mark that was given; "" for none. And whether lines that begin with # are skipped.
+  [[nodiscard]] const std::string& comment() const noexcept { return comment_; }
+  [[nodiscard]] bool skips_hash() const noexcept { return hash_; }
 
   // The lines after the header may be read in parts. A line end inside quotes is no border of parts, so where a quote
   // is near a border, all lines before it are read.

@@ -75,15 +75,29 @@ std::uint64_t parse_size(std::string_view text) {
                                                                                 {"T", 1000000000000}}};
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  std::string_view rest = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (rest.size() > 1 && rest.front() == 'e') {  // 1e6
+    unsigned exponent = 0;
+    const auto [last, wrong] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), exponent);
+    rest.remove_prefix(static_cast<std::size_t>(last - rest.data()));
+    for (; wrong == std::errc() && rest.empty() && exponent > 0; --exponent) {
+      const auto product = checked_product(value, 10);
+      if (!product) rest = text;  // no unit
+      if (!product) break;
+      value = *product;
+    }
+    if (wrong != std::errc() || !rest.empty()) rest = text;
+  } else if (rest.ends_with('B')) {
+    rest.remove_suffix(1);
+  }
   for (const auto& [unit, factor] : units) {
     if (error != std::errc() || rest != unit) continue;
     if (const auto product = checked_product(value, factor)) return *product;
     break;
   }
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("size: must be a whole number below 2^63, with k M G T or Ki Mi Gi Ti after it, got '{}'",
-                          printable(text)));
+  throw Error(ErrorCode::invalid_argument, fmt::format("size: must be a whole number below 2^63, as 4096, 1e6, 10M or "
+                                                       "64Ki (with k M G T Ki Mi Gi Ti, and B after that), got '{}'",
+                                                       printable(text)));
 }
 
 template <class T>

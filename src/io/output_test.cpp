@@ -30,8 +30,32 @@ TEST(Numbers, Sizes) {
   EXPECT_EQ(parse_size("1Gi"), 1073741824U);
   EXPECT_EQ(parse_size("3Ti"), 3298534883328U);
   EXPECT_EQ(parse_size("2k"), 2000U);
-  for (const std::string_view text : {"", "Ki", "-1", "+1", "1.5M", "1 k", "1K", "1kB", "9999999999999999999999",
-                                      "9300000000G", "18446744073709551615"})
+  EXPECT_EQ(parse_size("10GiB"), 10737418240U);
+  EXPECT_EQ(parse_size("10GB"), 10000000000U);
+  EXPECT_EQ(parse_size("7B"), 7U);
+  EXPECT_EQ(parse_size("1e6"), 1000000U);
+  EXPECT_EQ(parse_size("25e0"), 25U);
+  EXPECT_EQ(parse_size("0e99"), 0U);
+  for (const std::string_view text : {"",
+                                      "Ki",
+                                      "-1",
+                                      "+1",
+                                      "1.5M",
+                                      "1 k",
+                                      "1K",
+                                      "1KB",
+                                      "B",
+                                      "1BB",
+                                      "1e",
+                                      "1e-3",
+                                      "1e6k",
+                                      "1e6B",
+                                      "e6",
+                                      "1e19",
+                                      "1e4294967296",
+                                      "9999999999999999999999",
+                                      "9300000000G",
+                                      "18446744073709551615"})
     expect_error(ErrorCode::invalid_argument, "size: ", [&] { parse_size(text); });
 }
 

@@ -64,7 +64,8 @@ void fail_errno(std::string_view name, std::string_view action, int error) {
 Reader::Reader(std::string name, std::unique_ptr<ByteStream> stream)
     : name_(std::move(name)),
       stream_(std::move(stream)),
-      buffer_(std::make_unique_for_overwrite<std::byte[]>(reader_buffer_bytes)) {}
+      buffer_(std::make_unique_for_overwrite<std::byte[]>(reader_buffer_bytes + excess)),
+      room_(reader_buffer_bytes) {}
 
 std::uint64_t Reader::measured_size() {
   if (const auto known = stream_->size()) return *known;
@@ -83,6 +84,7 @@ std::span<const std::byte> Reader::peek(std::size_t bytes) {
     buffer_start_ += begin_;
     end_ -= begin_;
     begin_ = 0;
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     while (end_ < bytes) {
       const std::size_t got = stream_->read(buffer_.get() + end_, reader_buffer_bytes - end_);
       ended_ = got == 0;
@@ -91,6 +93,35 @@ std::span<const std::byte> Reader::peek(std::size_t bytes) {
     }
   }
   return {buffer_.get() + begin_, end_ - begin_};
+}
+
+std::string_view Reader::hold(std::size_t bytes) {
+  if (room_ - begin_ < bytes) {
+    const std::size_t held = end_ - begin_;
+    std::unique_ptr<std::byte[]> old;
+    if (room_ < bytes) {
+      old = std::exchange(buffer_, std::make_unique_for_overwrite<std::byte[]>(bytes + excess));
+      room_ = bytes;
+    }
+    std::memmove(buffer_.get(), (old ? old : buffer_).get() + begin_, held);
+    buffer_start_ += std::exchange(begin_, 0);
+    end_ = held;
+  }
+  return hold_more(0);
+}
+
+std::string_view Reader::hold_more(std::size_t bytes) {
+  bytes = std::min(bytes, room_ - end_);
+  if (bytes != 0 && !ended_ && !failure_) {
+    try {
+      const std::size_t got = stream_->read(buffer_.get() + end_, bytes);
+      ended_ = got == 0;
+      end_ += got;
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+  return {reinterpret_cast<const char*>(buffer_.get()) + begin_, end_ - begin_};
 }
 
 std::size_t Reader::read(void* target, std::size_t bytes) {
@@ -132,6 +163,7 @@ void Reader::seek(std::uint64_t position) {
   buffer_start_ = position;
   begin_ = end_ = 0;
   ended_ = false;
+  failure_ = nullptr;
 }
 
 void Reader::require(std::uint64_t start, std::uint64_t bytes, std::uint64_t memory, std::string_view what) {

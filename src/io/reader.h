@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -140,6 +141,12 @@ class Reader {
   // The next bytes without consuming them: at least `bytes` (at most `peek_limit`), fewer only at the end.
   std::span<const std::byte> peek(std::size_t bytes);
   void consume(std::size_t bytes) noexcept { begin_ += bytes; }
+  // Makes room for `bytes` from position() on. Returns those that are in memory; `excess` bytes behind them may be
+  // looked at.
+  std::string_view hold(std::size_t bytes);
+  // The same bytes where they were, and up to `bytes` more in that room; none at the end. Where reading fails, peek()
+  // throws what it threw, once these bytes are consumed.
+  std::string_view hold_more(std::size_t bytes);
   // Fewer than `bytes` only at the end.
   std::size_t read(void* target, std::size_t bytes);
   // Throws "truncated" with the byte at which the file ends; `what` says what was being read.
@@ -170,16 +177,19 @@ class Reader {
   void advise(std::string advice) { advice_ = std::move(advice); }
 
   static constexpr std::size_t peek_limit = std::size_t{1} << 16;
+  static constexpr std::size_t excess = 64;
 
  private:
   std::string name_;
   std::string advice_;
   std::unique_ptr<ByteStream> stream_;
-  std::unique_ptr<std::byte[]> buffer_;  // buffer_bytes long, not cleared
+  std::unique_ptr<std::byte[]> buffer_;  // not cleared
+  std::size_t room_;                     // of the buffer
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::uint64_t buffer_start_ = 0;  // the position of buffer_[0]
   bool ended_ = false;              // the input ends with the buffer
+  std::exception_ptr failure_;      // of hold_more()
 };
 
 // a * b, or nothing when it needs more than 63 bits.

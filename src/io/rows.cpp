@@ -89,10 +89,12 @@ bool Rows::cut_plain(std::string_view line) {
   bool too_long = false;
   for (bool last = false;; ++index) {
     const char* stop = at;
+    if (found == wanted_.size() && !options_.header) break;
     if (delimiter != '\0') {
-      if (found == wanted_.size() && options_.header)
+      if (found == wanted_.size()) {
         index += static_cast<std::uint64_t>(std::count(at, end, delimiter));
-      if (found == wanted_.size()) break;
+        break;
+      }
       const void* next = std::memchr(at, delimiter, static_cast<std::size_t>(end - at));
       stop = next != nullptr ? static_cast<const char*>(next) : end;
       last = next == nullptr;

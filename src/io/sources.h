@@ -25,7 +25,8 @@ namespace masu::io {
 struct Input {
   Reader reader;
   SourceOptions options;
-  std::string array = {};  // of a .npz; "": the only one
+  std::string array = {};       // of a .npz; "": the only one
+  std::size_t block_bytes = 0;  // of text that a thread parses at once; 0: what is fastest
 };
 
 inline bool begins(std::span<const std::byte> head, std::string_view with) noexcept {

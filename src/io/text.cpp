@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers in text. With a dtype they are parsed as they are read. Without one all are parsed first, since the last
 // number may decide the dtype.
+#include "io/blocks.h"
 #include "io/fields.h"
 #include "io/numbers.h"
 #include "io/reader.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +25,7 @@ namespace masu::io {
 namespace {
 
 constexpr std::uint64_t default_memory = std::uint64_t{1} << 30;
+constexpr std::uint64_t all = ~std::uint64_t{0};
 
 class TextSource final : public Source {
  public:
@@ -30,6 +33,7 @@ class TextSource final : public Source {
       : options_(input.options),
         part_(options_.parts > 1 || options_.part > 0),
         fields_(std::move(input.reader), options_),
+        blocks_(input.block_bytes, memory()),
         gaps_(options_.tmpdir, memory()) {
     info_.name = fields_.reader().name();
     info_.format = "text";
@@ -41,6 +45,7 @@ class TextSource final : public Source {
     if (part_) lines_known_ = fields_.take_part(options_.part, options_.parts);
     start_ = fields_.mark();
     limit_ = fields_.limit();
+    cut_ = LineCut(fields_, options_, column_);
     begin_pass();
     if (options_.dtype) info_.dtype = *options_.dtype;
     else with_lines([&] { look(); });
@@ -92,12 +97,24 @@ class TextSource final : public Source {
       started_ = true;
       if (!keep_) fields_.reader().forget();
     }
+    cut_.dtype = info_.dtype;
     std::uint64_t done = 0;
     with_lines([&] {
       dispatch(info_.dtype, [&]<class T>(TypeTag<T>) {
         auto* out = static_cast<T*>(target);
         done = 0;
-        while (done < count && next(out[done])) ++done;
+        while (done < count) {
+          if (const LineRun* run = next_run()) {
+            const std::uint64_t part = std::min(count - done, run->count - run_done_);
+            std::memcpy(out + done, run->values + run_done_ * sizeof(T), part * sizeof(T));
+            done += part;
+            pass_run(*run, part);
+          } else if (next(out[done])) {
+            ++done;
+          } else if (!paused()) {
+            break;
+          }
+        }
       });
     });
     position_ += done;
@@ -148,10 +165,12 @@ class TextSource final : public Source {
 
   void go_back() {
     fields_.go_to(start_);
-    fields_.set_limit(limit_);
     begin_pass();
   }
   void begin_pass() {
+    blocks_.clear();
+    run_done_ = 0;
+    one_by_one_until(cut_.clear() ? 0 : all);
     found_ = false;
     left_out_ = {};
     parsed_ = missing_ = lines_ = 0;
@@ -166,9 +185,19 @@ class TextSource final : public Source {
     Reader& reader = fields_.reader();
     const bool again = reader.size().has_value();
     if (!again) reader.forget();
+    cut_.dtype.reset();
     numbers_.emplace(info_.name, options_.tmpdir, memory(), !again);
     Field field;
-    while (next_entry(field)) {
+    for (;;) {
+      if (const LineRun* run = next_run()) {
+        if (numbers_->add(*run, fields_.mark().line)) pass_run(*run, run->count);
+        else one_by_one_until(run->end);
+        continue;
+      }
+      if (!next_entry(field)) {
+        if (paused()) continue;
+        break;
+      }
       const TextNumber number = field.too_long || field.odd ? TextNumber() : parse_any_number(number_text(field.text));
       if (number.kind == TextNumber::no_number) {
         bad_entry(field);
@@ -183,6 +212,52 @@ class TextSource final : public Source {
     info_.count = numbers_->count();
     if (!kept()) go_back();
   }
+
+  // The numbers that come next, if threads have parsed them; the first run_done_ are passed. next_entry() takes others.
+  const LineRun* next_run() {
+    if (run_ != nullptr) return run_;
+    while (until_ != all && fields_.between_lines() && served_ == held_.size()) {
+      const TextFields::Mark here = fields_.mark();
+      if (here.position < until_) return nullptr;
+      if (pairs_ || (cut_.numbers == 0 && columns_ == 0)) {
+        one_by_one_until(here.position + 1);
+        return nullptr;
+      }
+      const LineRun* run = blocks_.at(here.position);
+      if (run == nullptr) {
+        fields_.go_to(here);
+        cut_.columns = columns_;
+        const LineBlocks::Found found = blocks_.read(fields_.reader(), cut_, limit_);
+        if (found != LineBlocks::Found::lines)
+          one_by_one_until(found == LineBlocks::Found::rest ? all : here.position + 1);
+      } else if (run->plain && run->begin == here.position) {
+        return run_ = run;
+      } else {
+        one_by_one_until(run->end);
+      }
+    }
+    return nullptr;
+  }
+  void pass_run(const LineRun& run, std::uint64_t numbers) {
+    parsed_ += numbers;
+    run_done_ += numbers;
+    if (run_done_ != run.count) return;
+    run_done_ = 0;
+    run_ = nullptr;
+    TextFields::Mark mark = fields_.mark();
+    if (ragged_line_ == 0 && run.ragged != LineRun::none) ragged_line_ = mark.line + run.ragged;
+    lines_ += run.filled;
+    mark.position = run.end;
+    mark.line += run.lines;
+    fields_.go_to(mark);
+  }
+  void one_by_one_until(std::uint64_t position) {
+    run_ = nullptr;
+    until_ = position;
+    fields_.set_limit(std::min(position, limit_));
+  }
+  // Whether next_entry() ended where parsed numbers may follow.
+  [[nodiscard]] bool paused() const noexcept { return until_ != all && fields_.mark().position >= until_; }
 
   // The next entry that should be a number.
   bool next_entry(Field& field) {
@@ -215,6 +290,7 @@ class TextSource final : public Source {
   }
 
   bool ended() {
+    if (paused()) return false;
     end_line_ = fields_.mark().line;
     fields_.check_limit();
     if (pairs_ && lines_ != 0 && (!part_ || all_are_pairs())) {
@@ -232,16 +308,7 @@ class TextSource final : public Source {
     else if (ragged_line_ == 0) ragged_line_ = field.line;
   }
 
-  // DIGITS,DIGITS is a line that may be one number with a decimal comma.
-  static bool is_of_pair(const Field& field) noexcept {
-    std::string_view text = field.text;
-    while (field.index == 0 && !text.empty() && is_blank(text.front())) text.remove_prefix(1);
-    while (field.index != 0 && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
-    if (field.index == 0 && (text.starts_with('-') || text.starts_with('+'))) text.remove_prefix(1);
-    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-    return digits && !field.quoted && field.index == (field.last ? 1 : 0);
-  }
-  // Whether this holds for the lines of all parts.
+  // Whether the lines of all parts may be numbers with a decimal comma.
   bool all_are_pairs() {
     const TextFields::Mark here = fields_.mark();
     fields_.go_to(first_);
@@ -357,7 +424,12 @@ class TextSource final : public Source {
   std::string held_text_;
   std::size_t served_ = 0;
   std::string pointed_;
+  LineCut cut_;
+  const LineRun* run_ = nullptr;
+  std::uint64_t run_done_ = 0;
+  std::uint64_t until_ = 0;  // where parsed numbers may follow
   TextFields fields_;
+  LineBlocks blocks_;
   TextFields::Mark first_;  // the first line
   TextFields::Mark start_;
   Gaps gaps_;

@@ -2,6 +2,7 @@
 // The numbers of a text without a given dtype, and the places of numbers that were left out.
 #pragma once
 
+#include "io/blocks.h"
 #include "io/fields.h"
 #include "io/numbers.h"
 #include "io/reader.h"
@@ -71,6 +72,29 @@ class TextColumn {
     }
     if (signs && number.magnitude == 0) return push(wide_from_ ? 0 : minus_zero);
     push(signs ? std::uint64_t{0} - number.magnitude : number.magnitude);
+  }
+
+  // The same for many, whose lines begin with `line`. False, and no change, where they must be added one by one.
+  bool add(const LineRun& run, std::uint64_t line) {
+    const bool floats = run.floats_from < run.count;
+    if (unsigned_ || (floats && !decimal_ && run.decimal.index != run.floats_from)) return false;
+    const auto note = [&](const LineRun::Fact& fact, std::optional<Place>& first) {
+      if (fact.index == LineRun::none || first) return;
+      first = Place{count_ + fact.index, line + fact.line, fact.text};
+    };
+    note(run.inexact, inexact_);
+    note(run.negative, negative_);
+    if (run.wide != LineRun::none && !wide_from_) wide_from_ = count_ + run.wide;
+    note(run.decimal, decimal_);
+    if (decimal_ && !floats_from_) floats_from_ = decimal_->index;
+    check_together();
+    const auto* words = reinterpret_cast<const std::uint64_t*>(run.values);
+    const std::uint64_t integers = std::min(run.floats_from, run.count);
+    std::uint64_t first = 0;
+    for (; floats_from_ && *floats_from_ <= count_ && first < integers; ++first)
+      push(std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<std::int64_t>(words[first]))));
+    push(words + first, run.count - first);
+    return true;
   }
 
   // Called after the last number.
@@ -143,27 +167,35 @@ class TextColumn {
             "(--dtype f64 rounds it)",
             negative_->line, negative_->text, unsigned_->line, unsigned_->text, inexact_->text, inexact_->line);
   }
-  void push(std::uint64_t word) {
-    ++count_;
-    if (!kept_) return;
-    if (held_ == room_) {
-      if (room_ < limit_ && !file_.exists()) {
-        room_ = std::min(limit_, std::max(first_words, room_ + room_ / 2));
-        auto* grown = static_cast<std::uint64_t*>(std::realloc(words_.get(), room_ * sizeof(std::uint64_t)));
-        if (grown == nullptr) throw Error(ErrorCode::out_of_memory, name_ + ": no memory for its numbers");
-        (void)words_.release();
-        words_.reset(grown);
-      } else if (spool_) {
-        file_.append(words_.get(), held_ * sizeof(std::uint64_t));
-        held_ = 0;
-        room_ = std::min(room_, largest_spill);
-      } else {
-        kept_ = false;
-        words_.reset();
-        return;
-      }
+  void push(std::uint64_t word) { push(&word, 1); }
+  void push(const std::uint64_t* words, std::uint64_t count) {
+    count_ += count;
+    while (count != 0 && kept_) {
+      if (held_ == room_ && !make_room()) return;
+      const std::uint64_t part = std::min(count, room_ - held_);
+      std::memcpy(words_.get() + held_, words, part * sizeof *words);
+      held_ += part;
+      words += part;
+      count -= part;
     }
-    words_[held_++] = word;
+  }
+  // False where the words are given up.
+  bool make_room() {
+    if (room_ < limit_ && !file_.exists()) {
+      room_ = std::min(limit_, std::max(first_words, room_ + room_ / 2));
+      auto* grown = static_cast<std::uint64_t*>(std::realloc(words_.get(), room_ * sizeof(std::uint64_t)));
+      if (grown == nullptr) throw Error(ErrorCode::out_of_memory, name_ + ": no memory for its numbers");
+      (void)words_.release();
+      words_.reset(grown);
+    } else if (spool_) {
+      file_.append(words_.get(), held_ * sizeof(std::uint64_t));
+      held_ = 0;
+      room_ = std::min(room_, largest_spill);
+    } else {
+      kept_ = false;
+      words_.reset();
+    }
+    return kept_;
   }
   // Converts words to elements of dtype_.
   void settle(std::uint64_t first, std::uint64_t* words, std::uint64_t count) const noexcept {

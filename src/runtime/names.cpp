@@ -23,7 +23,8 @@ std::string_view to_string(Dtype dtype) noexcept {
 
 Dtype dtype_from_name(std::string_view name) {
   const DtypeNames* const found = find_dtype([&](const DtypeNames& each) {
-    return each.name == name || (each.numpy_name.empty() && each.numpy_words == name);
+    // The first of NumPy's words has the number of bits.
+    return each.name == name || each.numpy_words.substr(0, each.numpy_words.find(' ')) == name;
   });
   if (found != nullptr) return found->dtype;
   if (name == "bool") return Dtype::u8;

@@ -21,7 +21,7 @@ class Digits(CommandTest):
         for n in (1, 3, 6, 12, 17):
             expected = [float(f"{value:.{n}g}") for value in (0.123456789, 1234567.891)]
             found = self.lines("reduce", self.write("b.txt", "0.123456789 1234567.891"), "--op", "min,max", "--digits", n)
-            self.assertEqual([float(text) for text in found], expected)
+            self.assertEqual([float(text) for text in found[1::2]], expected)
         self.assertEqual(self.lines("reduce", self.input, "--op", "max", "--digits", "3"), ["1230000"])
         self.assertEqual(self.lines("reduce", self.input, "--op", "min", "--digits", "3"), ["-3"])
         third = self.write("c.txt", "1 0.3333333333333333")

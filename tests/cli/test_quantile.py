@@ -155,7 +155,8 @@ class QuantileTest(CommandTest):
 
     def test_wrong_use(self):
         for arguments in (["-q", "1.5"], ["-q", "-0.1"], ["-q", "nan"], ["-q", "0.5,"], ["-q", "half"], ["-q", ""],
-                          ["--method", "best"], ["--rows", "0"], ["--device", "x"], ["second.npy"],
+                          ["--method", "best"], ["--rows", "0"], ["--device", "x"], ["-q", "p101"], ["-q", "%"], ["-q", "1%%"], ["-q", "p1e1"],
+                          ["--deciles", "--quartiles"],
                           ["-o", "x.npy", "--json"]):
             self.fails(2, "quantile", "random:u8:10", *arguments)
         self.fails(2, "quantile", "random:u8:10", "--method", "best", says="averaged_inverted_cdf")

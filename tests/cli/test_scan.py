@@ -133,7 +133,7 @@ class ScanTest(CommandTest):
         self.assertRegex(result.stderr.decode(), r"(?s)verified: 10000 values.*reading.*computing.*total.*B/s")
 
     def test_wrong_use(self):
-        for arguments in (["--op", "mean"], ["--rows", "0"], ["--json"], ["-o", "-", "--json"], ["second.npy"]):
+        for arguments in (["--op", "mean"], ["--rows", "0"], ["--json"], ["-o", "-", "--json"]):
             self.fails(2, "scan", "random:u8:10", *arguments)
         self.fails(1, "scan", self.path("absent.npy"))
         self.fails(1, "scan", "iota:u8:9", "-o", os.path.join(self.folder, "none", "o.npy"))

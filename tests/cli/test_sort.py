@@ -57,6 +57,21 @@ class SortTest(CommandTest):
                 self.same(np.load(self.path("l.npy")), labels[order], name)
         self.assertEqual({"in.npy", "labels.npy", "l.npy", "out.npy"}, set(os.listdir(self.folder)))
 
+    def test_unique(self):
+        for name, code in DTYPES.items():
+            for count in (0, 1, 2, 1009, 70_001):
+                values = sample(code, count)
+                values = np.concatenate([values, values[::2]])
+                file = self.save_npy("in.npy", values)
+                for descending in (False, True):
+                    found = values[order_of(values, descending)]
+                    equal = (found[1:] == found[:-1]) | ((found[1:] != found[1:]) & (found[:-1] != found[:-1]))
+                    expected = found[np.concatenate([[True], ~equal])] if count else found
+                    for memory in ([], ["--memory", "64Ki"]):
+                        got = self.sort(file, "-u", *(["-r"] if descending else []), *memory)
+                        self.same(got, expected, (name, count, descending, memory))
+        self.assertEqual(self.ok("sort", "-", "-nu", stdin=b"3\n1\n3\n2\n1\n"), b"1\n2\n3\n")
+
     def test_several_passes_of_merging(self):
         report = json.loads(self.ok("sort", "random:u16:1M:dist=zipf:seed=5", "-o", self.path("a.raw"), "--memory",
                                     "64Ki", "--index", "--json", "--verify", "--quiet", "--device", "cpu"))
@@ -235,7 +250,7 @@ class SortTest(CommandTest):
 
     def test_wrong_use(self):
         for arguments in (["--algorithm", "bubble"], ["--memory", "0"], ["--dtype", "u7"], ["--json"],
-                          ["--rows", "x"], ["--device", "tpu"], ["second.npy"]):
+                          ["--rows", "x"], ["--device", "tpu"]):
             self.fails(2, "sort", "random:u8:10", *arguments)
         self.fails(1, "sort", self.path("absent.npy"), "-o", self.path("o.npy"))
         self.fails(1, "sort", "random:u8:10", "-o", self.path("absent/o.npy"))

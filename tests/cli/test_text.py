@@ -208,7 +208,7 @@ class Dtypes(CommandTest):
             name = "-" if more else path
             self.assertEqual(self.ok("sort", name, "--memory", "64Ki", "--tmpdir", self.folder, **more), expected)
             got = self.ok("reduce", name, "--memory", "64Ki", "--op", "min,max", **more)
-            self.assertEqual(got, f"{min(values)}\n{max(values)}\n".encode())
+            self.assertEqual(got, f"min  {min(values)}\nmax  {max(values)}\n".encode())
 
 
 class Output(CommandTest):
@@ -307,7 +307,7 @@ class Names(CommandTest):
 
 class Numbers(CommandTest):
     def test_whole_numbers_have_no_exponent(self):
-        self.assertEqual(self.ok("reduce", "-", "--op", "mean,max", stdin=b"100000\n100000.0\n"), b"100000\n100000\n")
+        self.assertEqual(self.ok("reduce", "-", "--op", "mean,max", stdin=b"100000\n100000.0\n"), b"mean  100000\nmax   100000\n")
         for stdin in (b"100000\n1234567\n", b"100000.0\n1234567.5\n2000000\n"):
             out = self.ok("hist", "-", "--bins", "3", stdin=stdin).decode()
             self.assertNotIn("e+", out)

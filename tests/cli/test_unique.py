@@ -92,7 +92,7 @@ class UniqueTest(CommandTest):
         self.interrupted(np.arange(400_000, dtype="u8").tobytes(), "unique", "--memory", "128Ki", "--tmpdir", self.folder)
 
     def test_wrong_use(self):
-        for arguments in (["--by", "size"], ["--limit", "0"], ["--limit", "x"], ["-o", "x.npy"], ["second.npy"]):
+        for arguments in (["--by", "size"], ["--limit", "0"], ["--limit", "x"], ["-o", "x.npy"], ["-d", "-u"]):
             self.fails(2, "unique", "random:u8:10", *arguments)
         self.fails(1, "unique", "random:u64:100k", "--memory", "64Ki", "--tmpdir", self.path("absent"),
                    says="cannot make a temporary file")

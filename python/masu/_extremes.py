@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Least and greatest elements and their places, elements that are not zero, averages, and orders by several keys."""
+import numpy as np
+
+from . import _fallback, _host, _kinds, _masu, _order, _small, _sums
+from ._arrays import adapter, in_kind
+from ._host import NUMPY
+from ._moments import mean
+
+_NoValue = np._NoValue
+_INTP = np.dtype(np.intp)
+
+
+def _given(**options):
+    return {name: value for name, value in options.items() if value is not _NoValue}
+
+
+def _found(name, numpys, a, axis, out, keepdims, device, plain=True):
+    """What one function finds of each line. `plain`: no other option is given."""
+    on = adapter(device, a)
+    data, place = on.data(a) if plain else NUMPY, name.startswith("arg") or name == "count_nonzero"
+    if data is not NUMPY and on is _host and (out is not None or data.ndim > 1 and not data.flags.c_contiguous or data.dtype.kind in "biu" and (
+            data.size < _small.limit or data.dtype.kind == "b" and name[-3:] in ("min", "max"))):
+        data = NUMPY
+    axes, shape = (None, None) if data is NUMPY else on.reduced(data, axis, keepdims)
+    if not axes or on is _host and axes != tuple(range(data.ndim - len(axes), data.ndim)):  # which NumPy does without a copy
+        return on.numpys(name, a, numpys, what="this call")
+    lines = on.rows(data, axes)
+    found = [on.empty(lines, (_INTP if on is _host else "i64") if place else None, shape) for _ in ("least", "greatest")[:1 + (name == "minmax")]]
+    _masu.reduce_rows(on.words(lines), name, on.words(found[0]), on.words(found[-1]), on.device_for(device, lines))
+    found = tuple(map(on.returned, found))
+    return found if name == "minmax" else found[0]
+
+
+def _no_axes(axis):
+    if isinstance(axis, tuple):
+        raise TypeError("'tuple' object cannot be interpreted as an integer")
+
+
+def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
+    """The least element along axes, as `numpy.min`, with the bits of the first of them. A NaN is the result where there is one.
+
+    Parameters, results and errors are those of `numpy.min`. With `out`, `initial` or `where`, NumPy computes it; arrays on a device
+    do not take these.
+
+    >>> import masu
+    >>> int(masu.min([3, 1, 2]))
+    1
+    """
+    if adapter(device, a) is None:
+        return in_kind(min, locals())
+    more = _given(keepdims=keepdims, initial=initial, where=where)
+    return _found("min", lambda x: np.min(x, axis, out, **more), a, axis, out, keepdims, device, more.keys() <= {"keepdims"})
+
+
+def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
+    """The greatest element along axes, as `numpy.max`: see `min`.
+
+    >>> import masu
+    >>> int(masu.max([3, 1, 2]))
+    3
+    """
+    if adapter(device, a) is None:
+        return in_kind(max, locals())
+    more = _given(keepdims=keepdims, initial=initial, where=where)
+    return _found("max", lambda x: np.max(x, axis, out, **more), a, axis, out, keepdims, device, more.keys() <= {"keepdims"})
+
+
+def minmax(a, axis=None, keepdims=False, *, device=None):
+    """(the least, the greatest element) along axes, in one pass over the data: see `min`. NumPy has no such function.
+
+    >>> import masu
+    >>> [int(one) for one in masu.minmax([3, 1, 2])]
+    [1, 3]
+    """
+    if adapter(device, a) is None:
+        return in_kind(minmax, locals())
+    return _found("minmax", lambda x: (np.min(x, axis, keepdims=keepdims), np.max(x, axis, keepdims=keepdims)), a, axis, None, keepdims, device)
+
+
+def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
+    """Where the least element is first, as `numpy.argmin`: in the flattened array, or along an axis.
+
+    >>> import masu
+    >>> int(masu.argmin([3, 1, 2, 1]))
+    1
+    """
+    if adapter(device, a) is None:
+        return in_kind(argmin, locals())
+    _no_axes(axis)
+    return _found("argmin", lambda x: np.argmin(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
+
+
+def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
+    """Where the greatest element is first, as `numpy.argmax`: see `argmin`.
+
+    >>> import masu
+    >>> int(masu.argmax([3, 1, 2, 1]))
+    0
+    """
+    if adapter(device, a) is None:
+        return in_kind(argmax, locals())
+    _no_axes(axis)
+    return _found("argmax", lambda x: np.argmax(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
+
+
+def count_nonzero(a, axis=None, *, keepdims=False, device=None):
+    """How many elements are not zero, as `numpy.count_nonzero`. A NaN is not zero.
+
+    >>> import masu
+    >>> int(masu.count_nonzero([0, 1, -0.0, 2]))
+    2
+    """
+    if adapter(device, a) is None:
+        return in_kind(count_nonzero, locals())
+    return _found("count_nonzero", lambda x: np.count_nonzero(x, axis, keepdims=keepdims), a, axis, None, keepdims, device)
+
+
+def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
+    """The weighted average, as `numpy.average`. Without weights it is `mean`, exact.
+
+    Of floats in host memory with weights of the same shape and without `axis`, the sum of the products and the sum of the weights are
+    exact, each rounded once. Others are NumPy's, with masu.Fallback.
+
+    >>> import masu
+    >>> float(masu.average([1e100, 3.0, -1e100], weights=[1.0, 2.0, 1.0]))
+    1.5
+    """
+    if weights is None and not returned:
+        return mean(a, axis, **_given(keepdims=keepdims))
+    data, by = (NUMPY if one is None else _host.data(one) if isinstance(one, (np.ndarray, list, tuple)) else NUMPY for one in (a, weights))
+    plain = data is not NUMPY and by is not NUMPY and axis is None and keepdims in (_NoValue, False) and data.shape == by.shape
+    if not plain or np.promote_types(data.dtype, by.dtype).num not in _kinds.FLOATS:
+        return _fallback.summed("average", np.average(a, axis, weights, returned, **_given(keepdims=keepdims)), a)
+    common = np.promote_types(data.dtype, by.dtype).newbyteorder("=")
+    data, by = (one.reshape(-1).astype(common, copy=False) for one in (data, by))
+    total = _sums.sum(by)
+    if total == 0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    found = _sums.dot(data, by) / total
+    return (found, total) if returned else found
+
+
+def lexsort(keys, axis=-1):
+    """The indices that sort by several keys, the last one first, as `numpy.lexsort`, always stably.
+
+    >>> import masu
+    >>> masu.lexsort(([2, 1, 2, 1], [0, 1, 0, 0])).tolist()
+    [3, 0, 2, 1]
+    """
+    if isinstance(keys, np.ndarray) and keys.ndim == 0 or not len(keys):
+        return np.lexsort(keys, axis)  # NumPy's error, or result
+    keys = [_kinds.as_numpy(key) for key in keys]
+    if keys[0].ndim == 0 or any(key.shape != keys[0].shape for key in keys):
+        return np.lexsort(keys, axis)
+    order = _order.argsort(keys[0], axis, "stable")
+    for key in keys[1:]:
+        order = np.take_along_axis(order, _order.argsort(np.take_along_axis(key, order, axis), axis, "stable"), axis)
+    return order
