@@ -15,9 +15,7 @@
 
 #include <stdint.h>
 
-#ifdef __cplusplus
-#include <masu/version.h>
-#else
+#ifndef MASU_EXPORT /* as masu/version.h has it, which needs C++20 */
 #define MASU_EXPORT __attribute__((visibility("default")))
 #endif
 

@@ -318,6 +318,11 @@ Histogram histogram(const R& data, const Bins& bins, const HistogramOptions& opt
   const ArrayView view(data);
   return histogram(device_for(Work::reading, view.count * size_of(view.dtype)), view, bins, options);
 }
+/// With `bins` equal bins over the data's finite minimum and maximum, as Bins::even(bins).
+template <HostRange R>
+Histogram histogram(const R& data, std::uint64_t bins, const HistogramOptions& options = {}) {
+  return histogram(data, Bins::even(bins), options);
+}
 /// The histogram of a buffer, on its device.
 template <Element T>
 Histogram histogram(const Buffer<T>& data, const Bins& bins, const HistogramOptions& options = {}) {

@@ -286,6 +286,16 @@ std::vector<double> quantiles(const Buffer<T>& data, std::span<const double> q, 
   return quantiles(data, dtype_of<T>, q, options);
 }
 
+/// One quantile: quantile(x, 0.5) is the median.
+template <HostRange R>
+double quantile(const R& data, double q, const QuantileOptions& options = {}) {
+  return quantiles(data, std::span<const double>(&q, 1), options).front();
+}
+template <Element T>
+double quantile(const Buffer<T>& data, double q, const QuantileOptions& options = {}) {
+  return quantiles(data, dtype_of<T>, std::span<const double>(&q, 1), options).front();
+}
+
 template <HostRange R>
 double median(const R& data) {
   const ArrayView view(data);

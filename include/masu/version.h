@@ -3,6 +3,10 @@
 /// The version of these headers (SemVer) and of the library that a program runs with, and what it exports.
 #pragma once
 
+#if __cplusplus < 202002L
+#include "masu needs C++20: compile with -std=c++20"  // an #include that fails ends the compilation, #error does not
+#endif
+
 #include <string_view>
 
 /// The library hides every symbol that is not marked so.

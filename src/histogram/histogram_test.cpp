@@ -80,6 +80,11 @@ TEST_P(HistogramTest, EvenBinsOverTheDataOfEveryType) {
   });
 }
 
+TEST(Histogram, NumberOfBinsAlone) {
+  const std::vector<int> data = {3, 1, 2, 2, 5};
+  EXPECT_EQ(histogram(data, 4), histogram(data, Bins::even(4)));
+}
+
 TEST_P(HistogramTest, EdgesOfEveryType) {
   const std::vector<double> edges{-1e300, -7.5, -1, -0.0, 0.0, 0.5, 1, 1, 2, 3.25, 100, 100, 1e18, 1e19};
   for_each_type([&](auto tag) {

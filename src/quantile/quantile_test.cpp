@@ -271,6 +271,8 @@ TEST_P(QuantileTest, NansInfinitiesAndElements) {
   const float infinity = std::numeric_limits<float>::infinity();
   const double q[] = {0, 0.5, 1};
   for (const double value : quantiles(device, std::vector<float>{1, -nan, 2}, q)) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(quantile(std::vector<float>{1, 2, 4}, 0.75), 3);
+  EXPECT_EQ(quantile(device.upload(std::vector<float>{1, 2, 4}), 0.75), 3);
   EXPECT_TRUE(std::isnan(median(device, ArrayView(std::vector<float>{1, nan, 2}))));
   EXPECT_TRUE(std::isnan(median(device, ArrayView(std::vector<float>{-infinity, infinity}))));
   EXPECT_THAT(quantiles(device, std::vector<float>{-infinity, 0, 5}, q, {.method = QuantileMethod::lower}),

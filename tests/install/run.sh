@@ -107,6 +107,14 @@ c_program() {
     -Wl,-rpath,"$lib" && [[ $("$work/c") == "4 1  9 4 at 1 3  4  20.5" ]]
 }
 check "a C program by pkg-config masu runs" c_program
+one_line_in_cpp17() {
+  local said
+  said=$(echo '#include <masu/sort.h>' | g++ -std=c++17 -I "$prefix/include" -fsyntax-only -x c++ - 2>&1) && return 1
+  [[ $(grep -c 'error: ' <<<"$said") == 1 && $said == *'masu needs C++20: compile with -std=c++20'* ]]
+}
+check "C++17 gets one line" one_line_in_cpp17
+c_in_cpp11() { echo '#include <masu/c.h>' | g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -I "$prefix/include" -fsyntax-only -x c++ -; }
+check "the C interface is for C++11 too" c_in_cpp11
 from_python() {
   python3 - "$lib/libmasu.so" <<'PYTHON'
 import ctypes, sys
