@@ -88,7 +88,6 @@ constexpr const char* histogram_examples = R"(Examples:
   masu histogram sizes.txt --log --range 1:1e6 --bins 60
   masu histogram table.csv --header --column price --format csv -o prices.csv
   masu histogram table.csv --header --joint --column width --column height --bins '40;20'
-  masu histogram table.csv --column country --limit 10
   masu histogram table.csv --column created --bins month
   masu histogram random:u8:1Mi --rows 16 --bins 64
   masu histogram energies.npy --weights weights.npy --variances --bins 100
