@@ -101,7 +101,7 @@ void add_alpha_option(const Subcommand& app, InputOptions& options) {
 
 void add_words_options(const Subcommand& app, InputOptions& options, bool cases) {
   options.words = true;
-  const Subcommand in = app.group("Input");
+  const Subcommand in = app.group("Input").more();
   in.add_flag("--text", options.text, "Text input: all entries are texts, numbers and dates too");
   if (cases) in.add_flag("-i,--ignore-case", options.ignore_case, "Texts that differ only in case (A to Z) are one");
 }

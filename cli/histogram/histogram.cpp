@@ -88,7 +88,6 @@ constexpr const char* histogram_examples = R"(Examples:
   masu histogram sizes.txt --log --range 1:1e6 --bins 60
   masu histogram table.csv --header --column price --format csv -o prices.csv
   masu histogram table.csv --header --joint --column width --column height --bins '40;20'
-  masu histogram table.csv --column country --limit 10
   masu histogram table.csv --column created --bins month
   masu histogram random:u8:1Mi --rows 16 --bins 64
   masu histogram energies.npy --weights weights.npy --variances --bins 100
@@ -111,7 +110,7 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
   which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
   which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
-  which.add_option("--width", bins.width, "W", "Bins of this width, whose edges are whole multiples of it");
+  which.add_option("--width", bins.width, "W", "Bins of this width, between whole multiples of it");
   which.add_flag("--nice", bins.nice,
                  "Round edges, 1, 2 or 5 times a power of 10 apart: at most about 30 bins, or --bins");
   which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
@@ -150,7 +149,7 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
                          "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
   result.more().add_flag("--otsu", otsu, "Also the edge that best parts dark from bright");
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
-  result.add_option("--plot", plot, "FILE", "Draw the result to FILE too, by its ending: .svg, .png or .pdf");
+  result.add_option("--plot", plot, "FILE", "Draw the result to FILE too: .svg, .png or .pdf");
   which.more().add_option("--strategy", strategy, "STRATEGY",
                           "How to count, with the same result: " + words_of("STRATEGY"));
 }
