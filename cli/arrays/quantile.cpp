@@ -152,7 +152,7 @@ void verify(const ArrayView& data, const QuantileRequest& request, const Quantil
 Exit run_groups(const QuantileCommandOptions& asked, const QuantileRequest& request, ColumnsForm form) {
   const GroupedTable table(asked, Work::reading);
   const std::size_t number = request.q.size();
-  const bool lines = form == ColumnsForm::table || form == ColumnsForm::csv;
+  const bool lines = form == ColumnsForm::table || form == ColumnsForm::csv || form == ColumnsForm::tsv;
   std::vector<Quantile> all;
   Times times;
   table.each(

@@ -104,6 +104,27 @@ class AgainstPython(GroupTest):
             values = [int(text) for text, _ in entries]
             self.assertEqual([int(text) for text in row[1:]], [sum(values), min(values), max(values)])
 
+    def test_numbers(self):
+        generator = random.Random(7)
+        texts = ["0.0", "-0.0", "5.", ".5", "-.5", "1e0", "+1.5", "1E+22", "9007199254740993.0", "0.1", "1e-400", "4.9e-324",
+                 "2.4703282292062328e-324", "1.7976931348623157e308", "00000000000000000000001.5", " 2.5 ", "inf", "-INF"]
+        for _ in range(60000):
+            digits = "".join(generator.choices("0123456789", k=generator.randrange(1, 22)))
+            point = generator.randrange(len(digits) + 1)
+            texts.append(generator.choice(("", "-")) + digits[:point] + "." + digits[point:] +
+                         generator.choice(("", "", f"e{generator.randrange(-40, 40)}")))
+        rows = [[str(i), text] for i, text in enumerate(texts)]
+        found = self.rows("reduce", self.write("t.csv", text_of(rows, header=None)), "--group", "1", "--column", "2", "--op", "min")
+        for row, text in zip(found[1:], texts):
+            self.assertEqual(float(row[1]).hex(), float(text).hex(), text)
+        for text in ("", "-", ".", "1e", "1.5x", "1 5", "0x10", "--1", "1.5\0"):
+            self.fails(1, "reduce", "-", "--input-format", "text", "--delimiter", "comma", "--group", "1", "--column", "2",
+                       stdin=f"a,{text}\n".encode(), says="no number")
+        whole = ["0", "-0", "9223372036854775807", "-9223372036854775808", "9007199254740993", "-7", "0012"]
+        found = self.rows("reduce", "-", "--group", "1", "--column", "2", "--op", "min",
+                          stdin="".join(f"{i},{text}\n" for i, text in enumerate(whole)).encode())
+        self.assertEqual([int(row[1]) for row in found[1:]], [int(text) for text in whole])
+
     def test_ragged_lines_and_names_of_rows(self):
         text = "place,value\na,1\nb\na,2,3\nb,4\n\n# no comment,1\na,5\n"
         found = self.ok("reduce", "-", "--group", "place", "--column", "value", "--op", "sum", "--json", stdin=text.encode())
@@ -181,6 +202,8 @@ class Forms(GroupTest):
                          "place  sum  max\nRome   7.5    4\na, b     1    1\n         7    7\n")
         self.assertEqual(self.of("quantile", "-", "--group", "place", "--column", "value", "-q", "0.5,1"),
                          "place   0.5  1\nRome   3.75  4\na, b      1  1\n          7  7\n")
+        self.assertEqual(self.of("quantile", "-", "--group", "place", "--column", "value", "-q", "0.5,1", "--format", "tsv"),
+                         "place\t0.5\t1\nRome\t3.75\t4\n\"a, b\"\t1\t1\n\t7\t7\n")
         self.assertEqual(self.of("topk", "-", "-k", "1", "--group", "year", "--group-order", "sorted", "--column", "value"),
                          "year  value  index\n2023      4      2\n2024      7      3\n")
         self.assertEqual(self.of("unique", "-", "--group", "year,place", "--column", "year", "--limit", "1"),
@@ -189,8 +212,8 @@ class Forms(GroupTest):
         chart = self.of("histogram", "-", "--group", "place", "--column", "value", "--bins", "2")
         for part in ("2 bins", "\nRome: n 2, range 3.5:4, mean 3.75,", '\n"": n 1, range 7:7,'):
             self.assertIn(part, chart)
-        self.assertIn("\\x1b", self.ok("reduce", "-", "--input-format", "text", "--group", "1", "--column",
-                                           "2", stdin=b"\x1b[1m,2\n").decode())
+        text = ("--input-format", "text", "--group", "1", "--column", "2", "--op", "sum")
+        self.assertIn(b"\x1b[1m ", self.ok("reduce", "-", *text, stdin=b"\x1b[1m,2\n"))  # as it is, where no terminal is
 
     def test_files(self):
         for name in ("o.json", "o.csv"):
