@@ -86,11 +86,9 @@ void json_columns(const ColumnsResult& result, io::OutputFile& to) {
   to.write(result.json_rest + "}\n");
 }
 
-// Calls `take` with the texts of each entry, made by `text`, or by `name_text` of values that stand for a text; what
-// the row is called comes first, made by `label_text`.
-template <class Text, class NameText, class LabelText, class Take>
-void each_entry(const ColumnsResult& result, const Text& text, const NameText& name_text, const LabelText& label_text,
-                const Take& take) {
+// Calls `take` with the texts of each entry, made by `text`; what the row is called comes first, made by `label`.
+template <class Text, class LabelText, class Take>
+void each_entry(const ColumnsResult& result, const Text& text, const LabelText& label_text, const Take& take) {
   RowCursor cursor(result.rows);
   std::vector<std::string> texts;
   result.pieces([&](std::span<const ArrayView> piece) {
@@ -101,7 +99,7 @@ void each_entry(const ColumnsResult& result, const Text& text, const NameText& n
       for (const ColumnsResult::Label& label : result.labels) texts.push_back(label_text(label.text(cursor.row())));
       for (std::size_t column = 0; column < piece.size(); ++column) {
         const io::ValueNames* names = result.heads[column].names;
-        texts.push_back(names == nullptr ? text(piece[column], i) : name_text(value_text(piece[column], i, names)));
+        texts.push_back(names == nullptr ? text(piece[column], i) : label_text(value_text(piece[column], i, names)));
       }
       take(texts);
       cursor.advance();
@@ -129,22 +127,20 @@ void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
     to.write("\n");
   };
   line(names_of(result, csv_field));
-  each_entry(result, element_text, csv_field, csv_field, line);
+  each_entry(result, element_text, csv_field, line);
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_terminal) {
-  const auto shown = [](std::string_view text) { return visible(text); };
-  // Texts go to files and pipes as they are.
-  const auto named = [&](std::string_view text) { return on_terminal ? visible(text) : std::string(text); };
+  const auto shown = [&](std::string_view text) { return on_terminal ? visible(text) : std::string(text); };
   if (result.bare) {
-    return each_entry(result, table_element, named, shown, [&](const std::vector<std::string>& texts) {
+    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
       to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
     });
   }
   if (result.one) {
     std::size_t width = 0;
     for (const ColumnsResult::Head& head : result.heads) width = std::max(width, head.name.size());
-    return each_entry(result, table_element, named, shown, [&](const std::vector<std::string>& texts) {
+    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
       for (std::size_t i = 0; i < texts.size(); ++i) {
         to.write(fmt::format("{:<{}}  {}\n", result.heads[i].name, width, texts[i]));
       }
@@ -173,7 +169,7 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_term
     for (const auto& texts : waiting) line(texts);
     waiting.clear();
   };
-  each_entry(result, table_element, named, shown, [&](const std::vector<std::string>& texts) {
+  each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
     if (waiting.empty()) return line(texts);
     waiting.push_back(texts);
     if (waiting.size() > measured_entries) settle();
