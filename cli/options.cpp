@@ -4,7 +4,6 @@
 #include "elements/dtypes.h"
 #include "ranks.h"
 
-#include "ranks.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -168,6 +167,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.decimal = input.decimal;
   result.strict = input.strict;
   if (input.text && !input.dtype.empty()) usage_error("--text and --dtype exclude each other");
+  if (input.text && ranks().several()) usage_error("several ranks read numbers alone, so not --text");
   if (input.words && input.text) result.entries = io::Entries::texts;
   else if (input.words && !ranks().several()) result.entries = io::Entries::any;
   else if (input.dates && !ranks().several()) result.entries = io::Entries::instants;

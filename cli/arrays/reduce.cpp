@@ -207,7 +207,7 @@ void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFou
   }
 }
 
-// Of one group's values. Too few of them have no variance: it is NaN.
+// The results of one group's values. Too few of them have no variance: it is NaN.
 ReduceFound reduce_group(const GroupedTable& table, std::uint64_t group, const ReduceRequest& request,
                          std::span<const ReduceOp> reductions) {
   const ArrayView values = table.values(group);

@@ -148,7 +148,7 @@ NamedBars named_bars(const HistogramResult& result, std::uint64_t limit);
 std::string other_label(const NamedBars& bars);
 void write_named_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink, char separator);
 void write_named_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-// Of texts, or of bins of instants, by where they begin.
+// Counts of texts, or of bins of instants, by where they begin.
 plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options);
 
 bool is_calendar_unit(std::string_view word);

@@ -83,7 +83,7 @@ std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const 
   }
   std::vector<double> edges;
   const std::int64_t begin = step_number(step, first);
-  // The last edge lies behind the last instant, so it does not matter that the last bin holds it.
+  // The last edge is after the last instant, so it does not matter that the last bin holds it.
   for (std::int64_t i = 0; i <= bins(); ++i) edges.push_back(static_cast<double>(step_begin(step, begin + i)));
   return edges;
 }

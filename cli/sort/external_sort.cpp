@@ -36,7 +36,7 @@ std::uint64_t ExternalRuns::most_runs() const {
   return std::clamp<std::uint64_t>(memory_ / 4 * 3 / block_bytes(), 2, most_merged);
 }
 
-// A run of nothing, behind all others.
+// A run of nothing, after all others.
 ExternalRuns::Run ExternalRuns::end() const {
   return {keys_.size() / size_of(shape_.keys), 0, 0, text_.size()};
 }

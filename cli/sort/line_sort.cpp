@@ -18,7 +18,7 @@ constexpr std::uint64_t few = 256;             // records that are compared
 constexpr std::uint64_t spare_records = 4096;  // beyond those that are wanted, until the others are thrown away
 constexpr std::size_t prefetched = 16;         // records ahead
 
-// Bytes `at` … `at` + 7 of a key as a number; zeros behind its end.
+// Bytes `at` … `at` + 7 of a key as a number; zeros after its end.
 std::uint64_t word_at(std::string_view key, std::size_t at) {
   std::uint64_t word = 0;
   if (at < key.size()) std::memcpy(&word, key.data() + at, std::min<std::size_t>(sizeof word, key.size() - at));

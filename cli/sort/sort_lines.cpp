@@ -125,7 +125,7 @@ LinesDone sort_lines(const LinesRequest& asked, const char* what) {
   sorter.progress = [&](std::uint64_t bytes) { progress.advance(bytes); };
   LinesDone done;
   for (const auto& rows : inputs) {
-    std::uint64_t told = rows->position();
+    std::uint64_t shown = rows->position();
     while (rows->next()) {
       const std::string_view key = keys.of(*rows, options.strict);
       if (asked.skip_nan && keys.nan()) {
@@ -136,8 +136,8 @@ LinesDone sort_lines(const LinesRequest& asked, const char* what) {
       } else {
         sorter.add(key, rows->text());
       }
-      if (const std::uint64_t here = rows->position(); here - told >= progress_bytes)
-        progress.advance(here - std::exchange(told, here));
+      if (const std::uint64_t here = rows->position(); here - shown >= progress_bytes)
+        progress.advance(here - std::exchange(shown, here));
     }
     done.bytes += rows->position();
     add_report(done.text, rows->report());

@@ -87,7 +87,7 @@ void sum_columns(nb::handle data, nb::handle result) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
-// Of each row the extremes, their places, or how many elements are not zero, by the function's name in Python.
+// The extremes of each row, their places, or how many elements are not zero, by the function's name in Python.
 // `second`: the greatest elements of "minmax".
 void reduce_rows(nb::handle data, const std::string& name, nb::handle first, nb::handle second, const Device& device) {
   const Input in(data);

@@ -80,7 +80,7 @@ bool LineCut::clear() const noexcept {
   return delimiter != point && std::string_view("0123456789+-.eE").find(delimiter) == std::string_view::npos;
 }
 
-// Parses the lines of one block. The text ends with a line end, and Reader::excess bytes behind it may be looked at.
+// Parses the lines of one block. The text ends with a line end, and Reader::excess bytes after it may be looked at.
 class LineParser {
  public:
   LineParser(const LineCut& cut, std::string_view text, std::uint64_t position, LineBlocks::Block& block)

@@ -34,7 +34,7 @@ struct LineCut {
 
   LineCut() = default;
   LineCut(const TextFields& fields, const SourceOptions& options, std::optional<std::uint64_t> column);
-  // Whether numbers and delimiters can be told from each other without a look at the whole field.
+  // Whether numbers and delimiters differ without a look at the whole field.
   [[nodiscard]] bool clear() const noexcept;
 };
 

@@ -243,7 +243,7 @@ std::size_t Dictionary::common_bytes(std::span<const std::uint32_t> ids) const n
   return common.size();
 }
 
-// By the eight bytes behind those that all begin with, as whole numbers; then the texts in which these are equal.
+// By the eight bytes after those that all begin with, as whole numbers; then the texts in which these are equal.
 void Dictionary::put_in_order(std::span<std::uint32_t> ids, unsigned depth) const {
   const auto compare = [&](std::span<std::uint32_t> some) {
     std::sort(some.begin(), some.end(), [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });

@@ -44,7 +44,7 @@ class Dictionary {
   // Valid until a text is added.
   [[nodiscard]] std::string_view operator[](std::uint32_t id) const noexcept { return text_of(entries_[id]); }
   [[nodiscard]] std::uint64_t count(std::uint32_t id) const noexcept { return entries_[id].count; }
-  // The place that was told when the text was new.
+  // The place that came with the text when it was new.
   [[nodiscard]] std::uint64_t place(std::uint32_t id) const noexcept { return places_[id]; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
@@ -57,7 +57,7 @@ class Dictionary {
     static constexpr std::size_t most_inside = 20;
     std::uint64_t count = 0;
     std::uint32_t size = 0;
-    std::array<char, most_inside> inside{};  // or the address of a longer text, behind its first bytes
+    std::array<char, most_inside> inside{};  // or the address of a longer text, after its first bytes
   };
   static constexpr std::size_t head_bytes = Entry::most_inside - sizeof(const char*);
   static constexpr std::size_t entry_bytes = sizeof(Entry) + sizeof(std::uint64_t) + sizeof(std::uint32_t);

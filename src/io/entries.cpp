@@ -10,6 +10,7 @@
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>
+#include <masu/interrupt.h>
 #include <masu/device.h>
 #include <algorithm>
 #include <array>
@@ -360,7 +361,7 @@ std::vector<Found> read_parts(const Input& input, const SourceOptions& options, 
       Rows rows(input.path, own, columns, columns.empty());
       EntryReader reader(rows, of_part, kind, found[i], i);
       const Kind begun = kind;
-      while (kind == begun && reader.read(looked_at)) runtime::check_interrupted();
+      while (kind == begun && reader.read(looked_at)) check_interrupted();
     } catch (...) {
       found[i].error = std::current_exception();
     }
@@ -431,7 +432,7 @@ std::unique_ptr<Source> open_entries(Input& input) {
       found = read_parts(input, options, columns, parts, kind);
     } else if (kind == begun) {
       if (options.entries == Entries::texts) rows->reader().forget();
-      while (kind == begun && more && (more = reader.read(looked_at))) runtime::check_interrupted();
+      while (kind == begun && more && (more = reader.read(looked_at))) check_interrupted();
     }
     if (kind == begun) break;
     rows->rewind();

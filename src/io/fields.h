@@ -192,7 +192,7 @@ class TextFields {
   const char* begin_ = nullptr;  // of the window, whose bytes the reader has not passed yet
   const char* at_ = nullptr;
   const char* end_ = nullptr;
-  const char* quote_ = nullptr;   // the next quote, and the next carriage return, of the window; behind at_: not looked
+  const char* quote_ = nullptr;   // the next quote, and the next carriage return, of the window; after at_: not looked
   const char* return_ = nullptr;  // for yet
   bool keeps_lines_ = false;
   const char* line_from_ = nullptr;  // the bytes of the line that are still in the window

@@ -34,7 +34,7 @@ struct Instant {
   InstantForm form = InstantForm::day;  // that it was written in; minutes are seconds
 };
 
-// 2026-01-31, 2026-01-31T12:30, …:45, …:45.123456; a blank or t in place of T; Z, z, +02:00, +0200 or +02 behind a time
+// 2026-01-31, 2026-01-31T12:30, …:45, …:45.123456; a blank or t in place of T; Z, z, +02:00, +0200 or +02 after a time
 // say the zone, else it is UTC. Nothing for all else: a day or an hour that there is not, a year beyond 1 to 9999 in
 // UTC, a fraction that microseconds do not hold. White space around it must be gone.
 std::optional<Instant> parse_instant(std::string_view text) noexcept;

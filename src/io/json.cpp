@@ -196,7 +196,7 @@ class JsonStream final : public DecodedStream {
     if (here() == 'I') return word();
     if (here() == '0') take();
     else digits();
-    if (is_json_digit(here())) refuse("no digit behind a zero");
+    if (is_json_digit(here())) refuse("no digit after a zero");
     if (here() == '.') {
       take();
       digits();
@@ -220,8 +220,8 @@ class JsonStream final : public DecodedStream {
     else refuse(text.empty() ? "a value" : fmt::format("a value instead of {}", printable(text)));
   }
 
-  // What is left of the key behind one of an object's: "b.c" of "a.b.c" behind "a".
-  static const char* behind(const char* rest, std::string_view key) {
+  // What is left of the key after one of an object's: "b.c" of "a.b.c" after "a".
+  static const char* rest_after(const char* rest, std::string_view key) {
     if (rest == nullptr || *rest == '\0' || !std::string_view(rest).starts_with(key)) return nullptr;
     rest += key.size();
     return *rest == '\0' ? rest : *rest == '.' && rest[1] != '\0' ? rest + 1 : nullptr;
@@ -253,7 +253,7 @@ class JsonStream final : public DecodedStream {
     for (bool more = !accept('}'); more;) {
       if (skip_space() != '"') refuse("a key in quotes");
       string();
-      for (std::size_t i = 0; i < wanted_.size(); ++i) rests(depth + 1)[i] = behind(rests(depth)[i], value_);
+      for (std::size_t i = 0; i < wanted_.size(); ++i) rests(depth + 1)[i] = rest_after(rests(depth)[i], value_);
       const std::string longer = keys_known_ ? std::string() : (path.empty() ? value_ : path + "." + value_);
       if (!accept(':')) refuse("a colon");
       value(depth + 1, longer);
@@ -266,7 +266,7 @@ class JsonStream final : public DecodedStream {
     for (bool more = !accept(']'); more; ++index) {
       for (std::size_t i = 0; i < wanted_.size(); ++i) {
         const char* const rest = rests(depth)[i];
-        rests(depth + 1)[i] = rest == nullptr ? nullptr : behind(rest, std::to_string(index));
+        rests(depth + 1)[i] = rest == nullptr ? nullptr : rest_after(rest, std::to_string(index));
       }
       value(depth + 1, std::string());
       more = accept(',');

@@ -126,7 +126,7 @@ inline bool round_product(std::uint64_t whole, std::int64_t exponent, double& va
 
 // Takes the number at `at`: digits with at most one point and an exponent, and a minus in front. Returns where it ends;
 // null where it is something else, or a number that needs more care. The text must end with a byte that is in no
-// number, and Reader::excess bytes behind it may be looked at.
+// number, and Reader::excess bytes after it may be looked at.
 inline const char* take_quick_number(const char* at, char point, QuickNumber& number) noexcept {
   number.negative = *at == '-';
   if (number.negative) ++at;

@@ -145,7 +145,7 @@ class Reader {
   // The next bytes without consuming them: at least `bytes` (at most `peek_limit`), fewer only at the end.
   std::span<const std::byte> peek(std::size_t bytes);
   void consume(std::size_t bytes) noexcept { begin_ += bytes; }
-  // Makes room for `bytes` from position() on. Returns those that are in memory; `excess` bytes behind them may be
+  // Makes room for `bytes` from position() on. Returns those that are in memory; `excess` bytes after them may be
   // looked at.
   std::string_view hold(std::size_t bytes);
   // The same bytes where they were, and up to `bytes` more in that room; none at the end. Where reading fails, peek()

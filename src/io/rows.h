@@ -54,7 +54,7 @@ class Rows {
   [[nodiscard]] std::uint64_t place() const noexcept { return rows_ - 1; }
   // The line as it stands in the file, without its end; the line ends inside its quotes belong to it.
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  // The position in the (decompressed) text behind this row.
+  // The position in the (decompressed) text after this row.
   [[nodiscard]] std::uint64_t position() const noexcept { return fields_.mark().position; }
 
   // Counts this row as left out because of that field, which is no number; an error with strict and needed_by.

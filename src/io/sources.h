@@ -54,7 +54,7 @@ std::unique_ptr<Source> open_webp(Input input);
 std::unique_ptr<Source> open_npy(Input input);
 std::unique_ptr<Source> open_raw(Input input);
 std::unique_ptr<Source> open_text(Input input);
-// Of a text the entries that are no numbers; null where one is, or there are none, and `input` is as it was.
+// The entries of a text that are no numbers; null where one is, or there are none, and `input` is as it was.
 std::unique_ptr<Source> open_entries(Input& input);
 // The texts of several sources as those of one; `values` gets what each value of each of them becomes.
 std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<const ValueNames>> parts,

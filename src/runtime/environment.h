@@ -2,6 +2,8 @@
 // What the environment says, but MASU_DEVICE, for which each call looks, and MASU_THREADS (parallel.cpp).
 #pragma once
 
+#include <masu/version.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -36,8 +38,8 @@ std::string cache_directory();
 unsigned usable_cpus() noexcept;
 
 // Bytes of host memory that can be had without swapping, as /proc/meminfo estimates them, bounded by what the process's
-// cgroup still allows; 0 where that is unknown.
-std::uint64_t available_memory() noexcept;
+// cgroup still allows; 0 where that is unknown. Exported for masu::io.
+MASU_EXPORT std::uint64_t available_memory() noexcept;
 
 // The CPUs that a cgroup's quota (version 1 or 2, the group's own or an ancestor's) amounts to, rounded up; 0 without a
 // quota. `groups` is the text of /proc/self/cgroup, `mount` is /sys/fs/cgroup.
