@@ -10,8 +10,8 @@
 #include "runtime/parallel.h"
 
 #include <fmt/format.h>
-#include <masu/interrupt.h>
 #include <masu/device.h>
+#include <masu/interrupt.h>
 #include <algorithm>
 #include <array>
 #include <atomic>
