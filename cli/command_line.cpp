@@ -75,7 +75,7 @@ bool lacks_input(const CLI::ParseError& error) {
 
 // A value that is missing or one too many, in words of ours.
 std::string mismatch(const CLI::ParseError& error, const CLI::App& app) {
-  const std::string text = error.what();
+  std::string text = error.what();
   const std::string name = text.substr(0, text.find(':'));
   const auto options = app.get_options();
   const auto found = std::find_if(options.begin(), options.end(),

@@ -91,7 +91,7 @@ std::vector<std::string> option_groups(const CommandText& command) {
     if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
   }
   // --help brings its own group first.
-  if (!groups.empty()) std::ranges::rotate(groups, groups.begin() + 1);
+  if (!groups.empty()) std::rotate(groups.begin(), groups.begin() + 1, groups.end());
   return groups;
 }
 

@@ -42,7 +42,7 @@ std::string column_name(const std::string& column, std::span<const std::string> 
   constexpr std::string_view by_name = "name:";
   constexpr std::string_view by_number = "number:";
   if (column.starts_with(by_name)) return column.substr(by_name.size());
-  const std::string number = column.starts_with(by_number) ? column.substr(by_number.size()) : column;
+  std::string number = column.starts_with(by_number) ? column.substr(by_number.size()) : column;
   if (is_column_name(number) || names.empty()) return number;
   return names[std::stoull(number) - 1];
 }

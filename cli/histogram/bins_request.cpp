@@ -205,7 +205,7 @@ Bins bins_of_width(const BinsRequest& request, Dtype dtype, const ValueRange& ra
   for (std::uint64_t i = 0; i <= static_cast<std::uint64_t>(last - first); ++i) {
     edges.push_back(edge(first + static_cast<double>(i)));
   }
-  const Bins even = Bins::even(edges.size() - 1, edges.front(), edges.back());
+  Bins even = Bins::even(edges.size() - 1, edges.front(), edges.back());
   try {
     if (bin_edges(even, dtype) == edges) return even;
   } catch (const Error&) {  // of no width in the dtype

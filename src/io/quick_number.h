@@ -52,7 +52,7 @@ constexpr std::array<Five, 2 * most_exponent + 1> make_fives() {
   std::uint64_t five = 1;
   for (int e = 0; e <= most_exponent; ++e, five *= 5) {
     const int zeros = std::countl_zero(five);
-    fives[static_cast<std::size_t>(most_exponent + e)] = {five << zeros, -zeros};
+    fives[std::size_t{most_exponent} + static_cast<std::size_t>(e)] = {five << zeros, -zeros};
     Wide part = (Wide{1} << 127) / five;
     int exponent = -127;
     for (; (part >> 64) != 0; ++exponent) part >>= 1;
