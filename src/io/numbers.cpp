@@ -81,6 +81,7 @@ std::uint64_t parse_size(std::string_view text) {
     unsigned exponent = 0;
     const auto [last, wrong] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), exponent);
     rest.remove_prefix(static_cast<std::size_t>(last - rest.data()));
+    exponent = value == 0 ? 0 : std::min(exponent, 20U);  // ten times more than 64 bits hold
     for (; wrong == std::errc() && rest.empty() && exponent > 0; --exponent) {
       const auto product = checked_product(value, 10);
       if (!product) rest = text;  // no unit

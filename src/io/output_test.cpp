@@ -24,6 +24,7 @@ namespace {
 
 TEST(Numbers, Sizes) {
   EXPECT_EQ(parse_size("0"), 0U);
+  EXPECT_EQ(parse_size("0e4294967295"), 0U);
   EXPECT_EQ(parse_size("42"), 42U);
   EXPECT_EQ(parse_size("64Ki"), 65536U);
   EXPECT_EQ(parse_size("100M"), 100000000U);
