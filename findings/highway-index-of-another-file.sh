@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # In debug builds a file may choose an instruction set that it was not compiled for.
 # Version: Highway 1.0.3 (Debian 12, libhwy-dev 1.0.3-3+deb12u1), g++ 12, x86-64.
-# Expected: GetIndex() uses "the value of HWY_CHOSEN_TARGET_MASK_TARGETS defined in the translation unit that calls it", as targets.h says: a
-# file without AVX3_DL gets the index of AVX3 on a processor that has both, whatever other files want.
+# Expected: GetIndex() counts only the sets of the file that calls it, which is why it stands in the header. A file without AVX3_DL gets
+# the index of AVX3 on a processor that has both, whatever other files want.
 # Seen: without optimization it is not inlined, and the linker keeps the first file's for all. Beside a file with HWY_WANT_AVX3_DL the other
 # one gets the index of AVX3_DL, which its table lacks. No warning. (The processor's sets are given here, so any x86-64 shows it.)
 set -eu

@@ -78,12 +78,16 @@ class JoinedSource final : public io::Source {
   }
   // After all has been read.
   void to_places(std::span<std::uint64_t> indices) override {
+    std::vector<std::uint64_t> places_of = counts_;
+    for (std::size_t i = 0; i < sources_.size() && info_.format == "text"; ++i) {
+      places_of[i] = sources_[i]->report().places;
+    }
     for (std::uint64_t& index : indices) {
       std::size_t source = 0;
       std::uint64_t places = 0;
       for (; source + 1 < sources_.size() && index >= counts_[source]; ++source) {
         index -= counts_[source];
-        places += info_.format == "text" ? sources_[source]->report().places : counts_[source];
+        places += places_of[source];
       }
       sources_[source]->to_places({&index, 1});
       index += places;

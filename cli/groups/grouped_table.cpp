@@ -208,7 +208,7 @@ void GroupedTable::read() {
   try {
     read_inputs(pipes == 0 ? cpu_threads() : 1);
   } catch (const Error& error) {
-    // What is wrong and where, or that a part's memory was too small, only one thread that reads all of it can say.
+    // Only one thread that reads everything knows the fault's line, or that the memory of a part was too small.
     if (!split_ || error.code() == ErrorCode::interrupted) throw;
     read_inputs(1);
   }

@@ -234,7 +234,7 @@ TEST_F(TextBlocks, HowMuchIsRead) {
   }
 }
 
-// What fails is told after what stands in front of it.
+// A failing read is an error after the numbers in front of it.
 TEST_F(TextBlocks, AStreamThatFails) {
   Bytes text;
   for (int i = 0; i < 100000; ++i) text += "1234567\n";

@@ -86,7 +86,7 @@ void append(TextReport& all, const TextReport& part) {
   all.end_line = part.end_line + before;
 }
 
-// What is found in some of the lines.
+// The entries of some of the lines.
 struct Found {
   Found(const SourceOptions& options, const std::string& name)
       : dictionary({options.memory, options.ignore_case, name}), gaps(options.tmpdir, options.memory) {}

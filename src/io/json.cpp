@@ -220,7 +220,7 @@ class JsonStream final : public DecodedStream {
     else refuse(text.empty() ? "a value" : fmt::format("a value instead of {}", printable(text)));
   }
 
-  // What is left of the key after one of an object's: "b.c" of "a.b.c" after "a".
+  // The rest of the wanted key after a key of an object: "b.c" of "a.b.c" after "a".
   static const char* rest_after(const char* rest, std::string_view key) {
     if (rest == nullptr || *rest == '\0' || !std::string_view(rest).starts_with(key)) return nullptr;
     rest += key.size();
