@@ -2,8 +2,8 @@
 // Narrow elements are compressed as they are from AVX-512's second generation on, for which Highway is asked.
 #ifndef HWY_WANT_AVX3_DL
 #define HWY_WANT_AVX3_DL
-// Highway's function of this name knows the instruction sets of the file that it is compiled in. Where it is not inlined, in
-// debug builds, the linker keeps that of one file for all; this file has a set more.
+// Highway's function of this name knows the instruction sets of the file that it is compiled in. Where it is not
+// inlined, in debug builds, the linker keeps that of one file for all; this file has a set more.
 #define GetIndex GetIndexWithAvx3Dl
 #endif
 
