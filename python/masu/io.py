@@ -112,8 +112,8 @@ def pieces(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | N
     those of `read`.
 
     >>> import masu, masu.io
-    >>> h = masu.Histogram.of([], 4, (0, 4))
-    >>> for piece in masu.io.pieces("random:u8:1000:0:4", bytes=256):
+    >>> h = masu.Histogram.of([], 4, (0, 256))
+    >>> for piece in masu.io.pieces("random:u8:1000", bytes=256):
     ...     h = h.fill(piece)
     >>> int(h.n)
     1000
