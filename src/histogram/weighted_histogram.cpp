@@ -23,8 +23,10 @@
 namespace masu {
 
 namespace {
-// Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each.
+// Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each, or where wide ones
+// would need more than cached_bytes.
 constexpr std::uint64_t narrow_elements = 256;
+constexpr std::uint64_t cached_bytes = std::uint64_t{1} << 20U;
 }  // namespace
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
@@ -159,8 +161,8 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
                                                           const ArrayView& weights) {
   const FloatingPointScope usual;
   WeightedState& s = *state_;
-  const bool narrow =
-      !s.counter && s.options.rows == 1 && !s.whole() && s.sums.empty() && weights.count / narrow_elements <= s.slots;
+  const bool narrow = !s.counter && s.options.rows == 1 && !s.whole() && s.sums.empty() &&
+                      (weights.count / narrow_elements <= s.slots || s.sums_bytes() > cached_bytes);
   if (!narrow) {
     add(columns, weights);
     return result();
