@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy._globals import _NoValueType
 
-from . import _masu
+from . import _masu, io as io
 from ._masu import Device as Device, DeviceInfo as DeviceInfo, KernelParameter
 from ._masu import cpu_threads as cpu_threads, devices as devices, set_cpu_threads as set_cpu_threads
 

@@ -99,6 +99,7 @@ struct SourceInfo {
   std::optional<std::uint64_t> count;  ///< elements, where known before reading
   std::vector<std::uint64_t> shape;    ///< .npy, HDF5, FITS: its shape; images: height, width, channels
   bool fortran_order = false;          ///< .npy; the elements come in the file's order
+  bool boolean = false;                ///< .npy, raw: the elements, u8, are 0 and 1 and stand for truth values
   std::vector<std::string> channels;   ///< images: gray, red, green, blue, alpha; cyan, magenta, yellow, black; or
                                        ///< numbers from 0 for what has no name; elsewhere empty
   std::uint64_t largest = 0;           ///< images: the greatest possible sample, where the dtype holds more; else 0
@@ -188,6 +189,10 @@ class MASU_EXPORT Source {
 /// options or generator texts that are wrong. Text without a dtype is parsed to its end, on cpu_threads() threads: a
 /// stream, once. Text without a number, or else what SourceOptions::entries allows, is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
+
+/// The names of a table's columns: of a text the fields of its first line, of JSON the keys of the first object that
+/// have values, with a.b for b of the object a. Throws as open() does, and io for what is no text.
+MASU_EXPORT std::vector<std::string> columns(const std::string& input, const SourceOptions& options = {});
 
 /// A format, or a family of them, and whether this machine can read it.
 struct FormatSupport {

@@ -24,3 +24,10 @@ from ._sums import cumsum, dot, sum
 
 __all__ = sorted(name for name in globals() if name[0] != "_")
 _enter(globals(), __all__)
+
+
+def __getattr__(name):
+    if name != "io":
+        raise AttributeError(f"module 'masu' has no attribute '{name}'")
+    import importlib
+    return importlib.import_module("masu.io")

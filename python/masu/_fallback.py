@@ -20,12 +20,17 @@ class Fallback(Warning):
 warnings.simplefilter("once", Fallback, append=True)
 
 
+def level():
+    """The `stacklevel` for the line of the caller outside of the package, seen from the function that calls this one."""
+    found, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
+        found, frame = found + 1, frame.f_back
+    return found
+
+
 def warn(function, why):
     """Issues it for the line of the caller outside of the package."""
-    level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__package__") == __package__:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(f"{function}: {why}: the sums are NumPy's, not exact", Fallback, stacklevel=level)
+    warnings.warn(f"{function}: {why}: the sums are NumPy's, not exact", Fallback, stacklevel=level())
 
 
 def summed(function, result, a):

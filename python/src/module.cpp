@@ -94,4 +94,5 @@ NB_MODULE(_masu, m) {
   register_sums(m);
   register_program(m);
   register_functions(m);
+  register_io(m);
 }

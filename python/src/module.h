@@ -16,7 +16,8 @@ namespace nb = nanobind;
 // Each adds the functions and classes of a file.
 using Register = void(nb::module_& m);
 Register register_device, register_digits, register_device_array, register_quantiles, register_bincount, register_bins,
-    register_histogram, register_order, register_states, register_sums, register_program, register_functions;
+    register_histogram, register_order, register_states, register_sums, register_program, register_functions,
+    register_io;
 
 // Puts the exception of Python in force that stands for masu's. With the GIL.
 void set_exception(const masu::Error& error);

@@ -23,8 +23,10 @@
 namespace masu {
 
 namespace {
-// Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each.
+// Slots have narrow sums (add_narrow()) where there are at most narrow_elements elements for each, or where wide ones
+// would need more than cached_bytes.
 constexpr std::uint64_t narrow_elements = 256;
+constexpr std::uint64_t cached_bytes = std::uint64_t{1} << 20U;
 }  // namespace
 
 WeightedHistogramAccumulator::WeightedHistogramAccumulator(const Device& device, Dtype dtype, Dtype weights,
@@ -159,8 +161,8 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
                                                           const ArrayView& weights) {
   const FloatingPointScope usual;
   WeightedState& s = *state_;
-  const bool narrow = !s.counter && s.options.rows == 1 && !s.options.variances && !s.whole() && s.sums.empty() &&
-                      weights.count / narrow_elements <= s.slots;
+  const bool narrow = !s.counter && s.options.rows == 1 && !s.whole() && s.sums.empty() &&
+                      (weights.count / narrow_elements <= s.slots || s.sums_bytes() > cached_bytes);
   if (!narrow) {
     add(columns, weights);
     return result();
@@ -168,19 +170,20 @@ WeightedHistogram WeightedHistogramAccumulator::result_of(std::span<const ArrayV
   (void)s.check({s.device, columns}, weights.dtype, weights.count, nullptr);
   const double start = call::now();
   s.advance(weights.count);
-  std::vector<double> totals;
+  const std::uint64_t kinds = s.options.variances ? 2 : 1;
+  std::vector<double> sums[2];  // totals, variances
   try {
-    check_memory(weighted_name, s.slots, s.slots * sizeof(double));
-    totals.resize(s.slots);
+    check_memory(weighted_name, s.slots, kinds * s.slots * sizeof(double));
+    for (std::uint64_t k = 0; k < kinds; ++k) sums[k].resize(s.slots);
   } catch (const std::bad_alloc&) {
-    no_memory(weighted_name, s.slots, s.slots * sizeof(double));
+    no_memory(weighted_name, s.slots, kinds * s.slots * sizeof(double));
   }
   cpu::SlotFinder finder(s.rules, s.rules.size() > 1);
   finder.prepare(weights.count);
   const std::vector<cpu::Column> found = cpu::columns_of(columns);
-  cpu::add_narrow(cpu::ColumnSource(finder, found), weights, totals);
+  for (std::uint64_t k = 0; k < kinds; ++k) cpu::add_narrow(cpu::ColumnSource(finder, found), weights, sums[k], k == 1);
   s.times.compute += call::now() - start;
-  return s.of(s.n, std::move(totals), {}, {});
+  return s.of(s.n, std::move(sums[0]), std::move(sums[1]), {});
 }
 
 WeightedHistogram WeightedHistogramAccumulator::result() const try {

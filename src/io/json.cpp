@@ -16,6 +16,7 @@ namespace {
 constexpr int deepest_json = 512;
 constexpr std::size_t json_value_bytes = longest_entry + 1;  // of a value: a longer entry of a text is a bad one
 constexpr std::size_t most_json_keys = 20;                   // in a message
+constexpr std::size_t most_listed_keys = std::size_t{1} << 20;
 
 bool is_json_space(int c) noexcept {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -40,6 +41,9 @@ class JsonStream final : public DecodedStream {
     prepare();
     begin_again();
   }
+  // Only for the keys of the first object.
+  explicit JsonStream(Reader reader) : DecodedStream(std::move(reader)), most_keys_(most_listed_keys) { record(); }
+  [[nodiscard]] const std::vector<std::string>& keys() const noexcept { return keys_; }
   // For messages.
   [[nodiscard]] std::string form() const {
     return fmt::format("the {} of the JSON {} '{}'", wanted_.size() == 1 ? "key" : "keys",
@@ -243,7 +247,7 @@ class JsonStream final : public DecodedStream {
       value_.clear();
       word();
     }
-    if (!nested && depth != 0 && !keys_known_ && !path.empty() && keys_.size() <= most_json_keys) keys_.push_back(path);
+    if (!nested && depth != 0 && !keys_known_ && !path.empty() && keys_.size() < most_keys_) keys_.push_back(path);
     for (std::size_t i = 0; i < wanted_.size(); ++i) {
       const char* const rest = rests(depth)[i];
       if (rest != nullptr && *rest == '\0') values_[i] = {value_, nested || c == '"', true, true};
@@ -352,6 +356,7 @@ class JsonStream final : public DecodedStream {
   std::uint64_t begin_line_ = 1;  // of the object
   std::uint64_t out_line_ = 1;
   std::vector<std::string> keys_;  // of the first object
+  std::size_t most_keys_ = most_json_keys + 1;
   bool keys_known_ = false;
   std::string value_;  // the last string or number
   std::string out_;
@@ -389,6 +394,10 @@ Reader json_lines(Reader reader, SourceOptions& options, std::vector<std::string
   options.comment = "";
   options.header = false;
   return lines;
+}
+
+std::vector<std::string> json_keys(Reader reader) {
+  return JsonStream(std::move(reader)).keys();
 }
 
 std::unique_ptr<Source> open_json(Input input) {

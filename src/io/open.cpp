@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "elements/dtypes.h"
+#include "io/fields.h"
 #include "io/sources.h"
 
 #include <masu/error.h>
@@ -292,8 +293,10 @@ bool takes_json(std::span<const std::byte> head, const SourceOptions& options) n
   return !asks_fields && is_json(head) && looks_like_text(head);
 }
 
-TextRows open_rows(const std::string& input, const SourceOptions& options, std::span<const std::string> columns,
-                   bool lines) {
+namespace {
+
+// The text of the rows that open_rows() gives, or JSON: decompressed, and surely one of these.
+Input open_table(const std::string& input, const SourceOptions& options) {
   const std::string name = input == "-" ? "standard input" : input;
   const auto fail = [&](std::string_view what) {
     fail_io(name, "is {}, but lines of text are needed (--input-format text takes it as text)", what);
@@ -305,19 +308,42 @@ TextRows open_rows(const std::string& input, const SourceOptions& options, std::
   Input opened{Reader(name, open_stream(input, name, options.tmpdir)), options};
   if (to_decompress(opened)) opened = decompressed(std::move(opened));
   const auto head = opened.reader.peek(4096);
-  TextRows rows{std::move(opened.reader), options, {columns.begin(), columns.end()}};
-  if (options.format == InputFormat::text) return rows;
-  if (takes_json(head, options)) {
-    if (lines) fail("JSON, of which keys are read");
-    rows.reader = json_lines(std::move(rows.reader), rows.options, rows.columns);
-    for (std::size_t i = 0; i < columns.size(); ++i) rows.columns[i] = fmt::format("number:{}", i + 1);
-    return rows;
-  }
+  if (options.format == InputFormat::text || takes_json(head, options)) return opened;
   if (const std::string foreign = foreign_format(head); !foreign.empty()) fail(foreign);
   if (image_format(head) != nullptr) fail("an image");
   if (is_npy(head)) fail("a .npy file");
   if (!looks_like_text(head)) fail("no text");
+  return opened;
+}
+
+bool is_json_table(Input& opened) {
+  return opened.options.format != InputFormat::text && takes_json(opened.reader.peek(4096), opened.options);
+}
+
+}  // namespace
+
+TextRows open_rows(const std::string& input, const SourceOptions& options, std::span<const std::string> columns,
+                   bool lines) {
+  Input opened = open_table(input, options);
+  const bool json = is_json_table(opened);
+  TextRows rows{std::move(opened.reader), options, {columns.begin(), columns.end()}};
+  if (!json) return rows;
+  if (lines)
+    rows.reader.fail(
+        "is JSON, of which keys are read, but lines of text are needed (--input-format text takes it as text)");
+  rows.reader = json_lines(std::move(rows.reader), rows.options, rows.columns);
+  for (std::size_t i = 0; i < columns.size(); ++i) rows.columns[i] = fmt::format("number:{}", i + 1);
   return rows;
+}
+
+std::vector<std::string> columns(const std::string& input, const SourceOptions& options) {
+  Input opened = open_table(input, options);
+  if (is_json_table(opened)) return json_keys(std::move(opened.reader));
+  SourceOptions header = options;
+  header.header = true;
+  TextFields fields(std::move(opened.reader), header);
+  fields.read_header();
+  return fields.column_names();
 }
 
 std::vector<std::byte> read_all(Source& source, std::uint64_t limit_bytes) {

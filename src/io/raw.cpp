@@ -128,7 +128,7 @@ std::unique_ptr<Source> open_raw(Input input) {
   FlatLayout layout;
   layout.start = options.offset;
   layout.count = options.count;
-  layout.boolean = options.boolean && element == 1;
+  layout.boolean = info.boolean = options.boolean && element == 1;
   layout.swap = element > 1 && (options.endian == Endian::big) != (std::endian::native == std::endian::big);
   if (const auto size = reader.size()) {
     if (options.offset > *size) reader.fail("offset {} lies after its end at byte {}", options.offset, *size);
@@ -383,7 +383,7 @@ std::unique_ptr<Source> open_npy(Input input) {
   layout.start = reader.position();
   layout.count = count;
   layout.whole = true;
-  layout.boolean = found->boolean;
+  layout.boolean = info.boolean = found->boolean;
   layout.swap = size_of(info.dtype) > 1 && (order == '<' || order == '>') &&
                 (order == '>') != (std::endian::native == std::endian::big);
   reader.require(layout.start, *bytes, 0, fmt::format("npy: {} elements of {}", count, to_string(info.dtype)));

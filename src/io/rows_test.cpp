@@ -111,6 +111,25 @@ TEST(Rows, LeavesOutWhatTheReaderLeavesOut) {
   EXPECT_THAT(failure([&] { take(refused); }), testing::HasSubstr("line 3 has 1 fields, the header 2"));
 }
 
+TEST(Columns, AreThoseOfTheFirstLineOrObject) {
+  const auto names = [](const Bytes& bytes, const SourceOptions& options = {}) {
+    const Folder folder;
+    return columns(folder.write("table", bytes), options);
+  };
+  EXPECT_EQ(names("\na,\"b, c\",,a\n1,2,3,4\n"), (Strings{"a", "b, c", "", "a"}));
+  EXPECT_EQ(names("a\n"), Strings{"a"});
+  EXPECT_EQ(names("a,b;c\n", asked(false, "semicolon")), (Strings{"a,b", "c"}));
+  EXPECT_EQ(names(""), Strings{});
+  EXPECT_EQ(names("[{\"a\": 1, \"b\": {\"c\": null, \"d\": [2]}}]"), (Strings{"a", "b.c"}));
+  EXPECT_EQ(names("{}"), Strings{});
+  SourceOptions text;
+  text.format = InputFormat::text;
+  EXPECT_EQ(names("{\"a\":1,\"b\":2}\n", text), (Strings{"{\"a\":1", "b:2}"}));
+  EXPECT_NE(failure([&] { (void)names("{\"a\" 1}"); }).find("is no JSON: a colon"), std::string::npos);
+  EXPECT_NE(failure([&] { (void)names(Bytes("\x93NUMPY\1\0", 8)); }).find("is a .npy file"), std::string::npos);
+  EXPECT_NE(failure([] { (void)columns("iota:u8:5"); }).find("is a generator"), std::string::npos);
+}
+
 TEST(Rows, NamesOfRowsAreNoColumn) {
   Rows rows(reader("a b\nx 1 2\ny 3 4\n"), asked(true), Strings{"b"}, true);
   EXPECT_EQ(take(rows), (Taken{{"2", "4"}, {"x 1 2", "y 3 4"}, {0, 1}, {2, 3}}));

@@ -66,6 +66,8 @@ std::unique_ptr<Source> open_fits(Input input);
 std::unique_ptr<Source> open_json(Input input);
 // The same as a text with a column for each key; the options become those of such a text.
 Reader json_lines(Reader reader, SourceOptions& options, std::vector<std::string> keys);
+// The keys of the first object that have values, a.b for b of the object a.
+std::vector<std::string> json_keys(Reader reader);
 // Whether they have objects of JSON at first, and no option that says how a text is cut.
 bool takes_json(std::span<const std::byte> head, const SourceOptions& options) noexcept;
 

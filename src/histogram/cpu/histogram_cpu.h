@@ -203,8 +203,8 @@ class WeightedCounter final : public TableCounter {
 // what is lost leaves the rounding open, a wide sum of that bin's weights decides. Memory and time go by the bins that
 // are touched, but for the totals themselves.
 
-// Writes the exact sum of each slot's float weights, rounded once, to `totals`, which are zeros. Elements in other
-// slots are left out.
-void add_narrow(const SlotSource& source, const ArrayView& weights, std::span<double> totals);
+// Writes the exact sum of each slot's float weights, or of their squares, rounded once, to `totals`, which are zeros.
+// Elements in other slots are left out.
+void add_narrow(const SlotSource& source, const ArrayView& weights, std::span<double> totals, bool squared = false);
 
 }  // namespace masu::cpu

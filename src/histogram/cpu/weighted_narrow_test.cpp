@@ -27,6 +27,8 @@ std::vector<W> weights_of(std::uint64_t count, unsigned kind, std::mt19937_64& r
                                     std::numeric_limits<double>::quiet_NaN(), -0.0};
       weight = static_cast<W>(special[random() % 4]);
     }
+    if (kind == 4) weight = static_cast<W>(std::ldexp(x - 0.5, static_cast<int>(random() % 2000) - 1000));
+    if (kind == 5) weight = static_cast<W>(std::sqrt(x) / 3);
   }
   return result;
 }
@@ -42,11 +44,12 @@ void compare_narrow() {
       x[i] = static_cast<double>(random() % 1300) / 1000 - 0.1;
       y[i] = random() % 99 == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(random() % 64) / 64;
     }
-    for (unsigned kind = 0; kind < 4; ++kind) {
+    for (unsigned kind = 0; kind < 6; ++kind) {
       const std::vector<W> weights = weights_of<W>(count, kind, random);
       for (const Outside outside : {Outside::drop, Outside::clamp}) {
         WeightedOptions options;
         options.outside = outside;
+        options.variances = kind % 2 == 0 || outside == Outside::clamp;
         for (const std::uint64_t bins : {100, 2000, 20000}) {
           WeightedHistogramAccumulator wide(cpu, Dtype::f64, dtype_of<W>, Bins::even(bins, 0, 1), options);
           wide.add(ArrayView(x), ArrayView(weights));
