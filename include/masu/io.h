@@ -191,8 +191,9 @@ class MASU_EXPORT Source {
 /// stream, once. Text without a number, or else what SourceOptions::entries allows, is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
 
-/// The names of a table's columns: of a text the fields of its first line, of JSON the keys of the first object that
-/// have values, with a.b for b of the object a. Throws as open() does, and io for what is no text.
+/// The names of a table's columns. Those of a text are the fields of its first line. Those of JSON are the keys of
+/// the first object that have values, with a.b for b of the object a. Throws as open() does, and io for what is no
+/// text.
 MASU_EXPORT std::vector<std::string> columns(const std::string& input, const SourceOptions& options = {});
 
 /// A format, or a family of them, and whether this machine can read it.
