@@ -56,7 +56,7 @@ NOTES = {
     "Histograms on a GPU": """
 ![GB/s of masu through CUDA and OpenCL and of CUB, for five distributions](images/h200-u8-256.svg)
 
-Rows of CUB with 10^6 bins and more are of runs of their own, as CUB 3.0.1 wrote outside of its tables with very many bins (mended in 3.6).
+Rows of CUB with 10^6 bins and more are of runs of their own. With very many bins CUB 3.0.1 wrote outside of its tables (fixed in 3.6).
 `pinned` and `pageable` rows start with data in host memory and are held against the plain copy to the device.""",
     "Sorting on a GPU": "CUB sorts with a 64-bit number of items.",
     "Sorting on a GPU, by distribution": "masu's speed as a multiple of CUB 3.6's. Below 1 masu is slower.",
@@ -71,8 +71,8 @@ Rows of CUB with 10^6 bins and more are of runs of their own, as CUB 3.0.1 wrote
     "Functions along the axes of matrices of every shape on a GPU, whole calls": """
 ![The ratio of the fastest peer's time and masu's, a square for each shape, a picture for each function](images/h200-shapes.svg)
 
-The cells are 37 shapes of 2^12, 2^19, 2^25 and 2^27 elements, from one row to one column, both axes, f16, f32 and i64; values of a normal distribution times
-1,000, whose sums nearly cancel; of those of 2^27 elements there was time for a part. A ratio is the time of the fastest peer over masu's. A cell below 0.9 is measured three times and counts by its median.""",
+The cells are 37 shapes of 2^12, 2^19, 2^25 and 2^27 elements, from one row to one column, both axes, f16, f32 and i64. The values are of a
+normal distribution times 1,000, so their sums nearly cancel. Of those of 2^27 elements there was time for a part. A ratio is the time of the fastest peer over masu's. A cell below 0.9 is measured three times and counts by its median.""",
     "Back-to-back calls from Python on arrays in GPU memory, the time of one, µs": """
 ![masu's speed over the faster of PyTorch and CuPy by the number of elements, a chart for each call](images/whole-calls.svg)
 """,
@@ -89,7 +89,7 @@ Every measurement of masu that is kept, wins and losses alike. `bench/performanc
   Speeds and times are of uniform data.
 - `kernel`: the work alone, on data that is on the device. `call`: a whole call, with the host's clock. GB are 10^9 bytes.
 - An empty cell was not measured.
-- The line above each table has its date and version. Those of the CPU with masu 0.1.0 were not measured again: since then sorts of short rows,
+- The line above each table has its date and version. Those of the CPU with masu 0.1.0 were not measured again. Since then sorts of short rows,
   quantiles, sums of rows and calls on few elements have become faster."""
 
 
@@ -265,7 +265,7 @@ def recorded():
         heads = [list(dict.fromkeys(name for row in lines for name in row[part])) for part in ("of", "values")]
         table = [[number(cells.get(name)) for name in heads[0] + heads[1]]
                  for cells in ({**row["of"], **row["values"]} for row in lines)]
-        where = list(dict.fromkeys(f"{row['device']}, {row['date']}, {row['versions']}; source: {row['source']}" for row in lines))
+        where = list(dict.fromkeys(f"{row['device']}, {row['date']}, {row['versions']}. Source: {row['source']}" for row in lines))
         note = [NOTES[title].strip(), ""] if title in NOTES else []
         text = "\n".join([*note, *(f"{text}." for text in where)])
         yield title, text, markdown([heads[0] + heads[1], *table])

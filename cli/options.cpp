@@ -55,14 +55,14 @@ void add_digits_option(const Subcommand& app, CommonOptions& options) {
 void add_input_options(const Subcommand& app, InputOptions& options) {
   app.add_option(
          "INPUT", options.inputs, "",
-         "A file (text, JSON, .npy, .npz[:NAME], image, raw; masu formats lists all), - for standard input, also\n"
-         "where there is no INPUT and no terminal, or a generator:\n"
+         "A file (text, JSON, .npy, .npz[:NAME], image, raw; masu formats lists all), or - for standard input.\n"
+         "Standard input is read too where there is no INPUT and no terminal. Or a generator:\n"
          "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required();
   const Subcommand in = app.group("Input");
   in.add_option("--dtype", options.dtype, "DTYPE", "Element type of raw and text input: " + words_of("DTYPE"));
   in.add_option("--column", options.columns, "NAME|N",
-                "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which;\n"
+                "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which.\n"
                 "JSON: the key, a.b for b of the object a")
       .one_value();
   in.add_option("-t,--delimiter", options.delimiter, "tab|comma|semicolon|pipe|space|blanks|C",

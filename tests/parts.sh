@@ -73,6 +73,7 @@ part_layout() {
   local status=0
   python3 tests/layout/layout_test.py -v || status=1
   python3 tests/layout/ci_test.py -v || status=1
+  python3 tests/layout/words_test.py -v || status=1
   return $status
 }
 

@@ -258,9 +258,9 @@ void RunOptions::add_to(const Subcommand& app) {
   launch.add_option("--local", local, "X[,Y,Z]", "Work-items of a work-group (the device chooses)");
   launch
       .add_option("--arg", arguments, "ARG",
-                  "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-], where\n"
-                  "INPUT is a file, - or a generator (iota:f32:64) and out= gets what the buffer holds at\n"
-                  "the end; local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4")
+                  "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-].\n"
+                  "INPUT is a file, - or a generator (iota:f32:64), and out= gets what the buffer holds at\n"
+                  "the end. Others: local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4")
       .one_value();
   launch.add_option("--repeat", repeat, "N", "Run the kernel N times, on the same buffers");
   launch.add_option("--timeout", timeout, "SECONDS",
@@ -272,8 +272,8 @@ void RunOptions::add_to(const Subcommand& app) {
                   "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs")
       .one_value();
   result.add_flag("--check", check,
-                  "Run it under Oclgrind, and report races, accesses out of bounds, memory that nobody wrote\n"
-                  "and divergent barriers, with their line; exit 3 where there are any");
+                  "Run it under Oclgrind, and report races, accesses out of bounds, reads of memory that was not\n"
+                  "written, and divergent barriers, with their line. Exit 3 where there are any");
   app.group("").add_option("--under-oclgrind", under_oclgrind, "FILE", "");  // what --check runs
   app.add_option("--device", device, "ID", "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)");
   app.add_flag("--json", json, "Write the result as JSON");

@@ -43,8 +43,8 @@ MASU_EXPORT Estimator estimator_from_name(std::string_view name);
 /// Which bins: a description that does not depend on the data's type. Cheap to copy.
 class MASU_EXPORT Bins {
  public:
-  /// n equal bins over the data's finite minimum and maximum (0:1 when there is no finite value), widened by 0.5 on
-  /// both sides when the two are equal. Costs a pass over the data.
+  /// n equal bins over the data's finite minimum and maximum (0:1 when there is no finite value). The range is
+  /// widened by 0.5 on both sides when the two are equal. Costs a pass over the data.
   static Bins even(std::uint64_t n);
   /// n equal bins over [lo, hi]. lo = hi is widened by 0.5 on both sides. Throws when lo > hi or either is not finite.
   static Bins even(std::uint64_t n, double lo, double hi);
@@ -53,21 +53,21 @@ class MASU_EXPORT Bins {
   /// Bins between given edges, which must not decrease; at least two. An empty bin (e[i] = e[i+1]) counts nothing,
   /// except that the last one holds x = e[n].
   static Bins edges(std::vector<double> edges);
-  /// n bins of equal ratio: edge i is lo * (hi / lo)^(i / n), correctly rounded to f64, both ends exact; values are
-  /// compared with the edges in f64. Throws unless 0 < lo < hi are finite, and where so many bins have no width.
+  /// n bins of equal ratio: edge i is lo * (hi / lo)^(i / n), correctly rounded to f64, both ends exact. Values are
+  /// compared with the edges in f64. Throws unless 0 < lo < hi are finite, and if n bins have no width.
   static Bins logarithmic(std::uint64_t n, double lo, double hi);
   /// Value v falls into bin v, for integer data; negative values count as below, n and more as above.
   static Bins integers(std::uint64_t n);
   /// As many even bins as NumPy's estimator finds for the data, over its finite range. Sums are exact, where NumPy's
-  /// standard deviation of floats below f64 carries its rounding. Costs passes over the data on the CPU: one for 8- and
-  /// 16-bit data; for others one, two for "scott" and "doane", two (32 bits) or four (64 bits) for the quartiles of
-  /// "auto" and "fd". "stone" counts histograms of 1 to max(100, sqrt(values)) bins, 2 MiB of counters a pass, and of
-  /// 32- and 64-bit data takes at most 16,785,408 values.
+  /// standard deviation of floats below f64 carries its rounding. Costs passes over the data on the CPU, one for 8- and
+  /// 16-bit data. Others cost one, two for "scott" and "doane", two (32 bits) or four (64 bits) for the quartiles of
+  /// "auto" and "fd". "stone" counts histograms of 1 to max(100, sqrt(values)) bins, 2 MiB of counters a pass. Of 32-
+  /// and 64-bit data it takes at most 16,785,408 values.
   static Bins automatic(Estimator estimator);
   /// The same over [lo, hi], from the values in that range.
   static Bins automatic(Estimator estimator, double lo, double hi);
-  /// The command's default bins: integers of at most 1,024 different possible or present values:
-  /// a bin for each value; other integers: about 100 bins of one whole width; floats, and integers beyond 2^53: 100
+  /// The command's default bins. Integers of at most 1,024 different possible or present values:
+  /// a bin for each value. Other integers: about 100 bins of one whole width. Floats, and integers beyond 2^53: 100
   /// bins over the range, which is widened where they would have no width.
   static Bins for_data(Dtype dtype, const std::optional<ValueRange>& range);
 
@@ -120,10 +120,10 @@ class MASU_EXPORT BinEstimator {
   [[nodiscard]] bool next_pass();
   /// How many bins there are, once next_pass() was false: a whole number, which may be more than Bins holds.
   [[nodiscard]] double bins_found() const;
-  /// The bins, once next_pass() was false. Throws invalid_argument where the estimator asks for more than 2^31 bins.
+  /// The bins, once next_pass() was false. Throws invalid_argument if the estimator finds more than 2^31 bins.
   [[nodiscard]] Bins bins() const;
 
-  /// Adds what another one of the same dtype and bins has been given in the same pass; their passes before must have
+  /// Adds what another one of the same dtype and bins has been given in the same pass. Their passes before must have
   /// been of the same data. Throws invalid_argument where they differ, where no pass is left, and where they have
   /// 2^63 elements or more together.
   void merge(const BinEstimator& other);

@@ -79,7 +79,7 @@ class Buffer : public BufferBase {
       : BufferBase(device, allocate(device, count, sizeof(T)), 0, count * sizeof(T)) {}
 
   /// Wraps a host range without a copy and without ownership; the range must outlive the buffer. On OpenCL the memory
-  /// is used in place where the driver can; the host may touch it only while it is mapped or after a read.
+  /// is used in place where the driver can. The host may touch it only while it is mapped or after a read.
   /// Throws unsupported where the device cannot use host memory in place.
   static Buffer wrap_host(const Device& device, std::span<T> range) {
     return Buffer(device, BufferBase::wrap_host(device, range.data(), range.size_bytes(), std::is_const_v<T>), 0,
@@ -181,10 +181,10 @@ class MASU_EXPORT HostBufferBase {
   std::uint64_t bytes_ = 0;
 };
 
-/// `size()` elements of T in host memory that suits a device: page-locked for CUDA and OpenCL, so that Stream::write
-/// and Stream::read with it return at once and run at the full speed of the bus; ordinary memory for `cpu`. It starts
-/// at a multiple of 64 bytes. Move-only; keeps its device alive. It must outlive the commands that use it. Locked
-/// pages cannot be swapped out: allocate few and keep them.
+/// `size()` elements of T in host memory that suits a device. It is page-locked for CUDA and OpenCL, so
+/// Stream::write and Stream::read with it return at once. They run at the full speed of the bus. For `cpu` it is
+/// ordinary memory. It starts at a multiple of 64 bytes. Move-only; keeps its device alive. It must outlive the
+/// commands that use it. Locked pages cannot be swapped out: allocate few and keep them.
 template <class T>
 class HostBuffer : public HostBufferBase {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,

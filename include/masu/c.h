@@ -4,9 +4,9 @@
  * those of the C++ functions, to the bit; their headers have the rules. Library: libmasu, the same.
  *
  * **Memory.** A call reads elements of one dtype, one after the other, in host memory (MASU_HOST) or in memory of its
- * device (MASU_DEVICE: a CUdeviceptr, a cl_mem, an address on `cpu`). Results are written to host memory, but those of
- * masu_sort and masu_argsort, which lie where the elements lie. A call returns when it is done; work of the caller's on
- * device memory must be done before it.
+ * device (MASU_DEVICE). The latter is a CUdeviceptr, a cl_mem, or an address on `cpu`. Results are written to host
+ * memory, but those of masu_sort and masu_argsort, which lie where the elements lie. A call returns when it is done;
+ * work of the caller's on device memory must be done before it.
  * **Devices.** Null for `device` with host memory lets masu choose, as in C++. A device may be used by several threads.
  * **Errors.** Every function returns a status. Where it is not MASU_OK, masu_last_error() says why, and no result was
  * written; a device that was lost may leave sorted data mixed. Null pointers are errors, but for empty data.
@@ -108,7 +108,7 @@ MASU_EXPORT masu_status masu_quantile(const masu_device* device, masu_memory mem
                                       uint64_t count, const double* probabilities, uint64_t places, double* quantiles);
 
 /** The exact sum, rounded once. `sum` is 8 bytes: a double for floats, an int64_t for signed integers, a uint64_t for
- * unsigned ones, for which a sum that does not fit is an error. */
+ * unsigned ones. A sum of integers that does not fit is an error. */
 MASU_EXPORT masu_status masu_sum(const masu_device* device, masu_memory memory, const void* data, masu_dtype dtype,
                                  uint64_t count, void* sum);
 

@@ -11,9 +11,8 @@
 /// **Values that do not fit**, by Overflow:
 /// - `error`: the call throws, naming the first one's position and value. Elements are then as with `saturate`.
 /// - `saturate`: the nearest number that the type holds (of a float the greatest finite one of that sign); NaN gives 0.
-/// - `wrap`: to an integer the value modulo 2^bits (two's complement), NaN and infinities 0; to a float what IEEE 754
-/// gives:
-///   infinity, or the greatest finite number, depending on the rounding.
+/// - `wrap`: to an integer the value modulo 2^bits (two's complement), NaN and infinities 0. To a float what IEEE 754
+/// gives: infinity, or the greatest finite number, depending on the rounding.
 /// **To the same dtype** elements are copied, bit by bit; with ConvertOptions::negate floats get the other sign, with
 /// ConvertOptions::truth bytes become truth values.
 /// **Limits.** Every pair of dtypes; up to 2^48 elements. No device needs fp64 for it.
@@ -66,11 +65,11 @@ struct ConvertOptions {
   bool negate = false;
   /// From u8 to u8 only: writes 1 for each element that is not 0, and 0 for the others.
   bool truth = false;
-  /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, from a multiple
-  /// of 16 bytes on. Not used on `cpu`.
+  /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, aligned to
+  /// 16 bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  /// For Overflow::error on a stream: two u64 of the device, from a multiple of 8 bytes on, that get the position of
-  /// the first value that does not fit and its bits, or twice 2^64 - 1 where there is none. get() throws nothing of
+  /// For Overflow::error on a stream: two u64 of the device, aligned to 8 bytes. They get the position of the first
+  /// value that does not fit and its bits, or twice 2^64 - 1 if there is none. get() throws nothing of
   /// them then.
   const BufferBase* status = nullptr;
   /// Added to positions in errors: where this data begins in the whole, for data in pieces.

@@ -51,9 +51,9 @@ struct DeviceInfo {
 /// A device that masu can compute on. Cheap to copy: copies name the same device. Safe to use from many threads.
 class MASU_EXPORT Device {
  public:
-  /// Opens a device by its id ("cpu", "opencl:1", "cuda:0"), by its kind ("opencl", "cuda": number 0), by its kind and
-  /// a part of its name ("opencl:NVIDIA"), or "auto": the best device present (a CUDA device, else an OpenCL GPU,
-  /// else the CPU). "" is MASU_DEVICE, or "auto" where that is not set. Opening "cpu" loads no GPU library.
+  /// Opens a device by its id ("cpu", "opencl:1", "cuda:0"), or by its kind ("opencl", "cuda": number 0). The kind
+  /// may come with a part of the name ("opencl:NVIDIA"). "auto" is the best device present: a CUDA device, else an
+  /// OpenCL GPU, else the CPU. "" is MASU_DEVICE, or "auto" where that is not set. Opening "cpu" loads no GPU library.
   /// Throws invalid_argument for a name of no known form, unsupported where no such usable device is present.
   static Device open(std::string_view id = "");
 
@@ -80,7 +80,8 @@ class MASU_EXPORT Device {
   [[nodiscard]] auto upload(const R& range) const;
 
   /// Whether a range of host memory is page-locked for this device, so that copies from and to it are fast and do not
-  /// wait: a HostBuffer of this device; on CUDA also what the caller allocated or registered as such. False on `cpu`.
+  /// wait. It is, if it is a HostBuffer of this device; on CUDA also what the caller allocated or registered as such.
+  /// False on `cpu`.
   [[nodiscard]] bool is_page_locked(const void* data, std::uint64_t bytes) const noexcept;
 
   /// Waits until all work given to this device is done.
@@ -111,11 +112,12 @@ enum class Work {
   reading,  ///< one pass, a small result: histograms, sums, extremes and counts, topk, quantiles
   sorting   ///< sort, sort_by_key, argsort, unique
 };
-/// The device that functions of host data take when none is named: what MASU_DEVICE names, else the one expected to
-/// finish first with `bytes` bytes, transfers and start-up included: `cpu` for anything small, and for moving always.
+/// The device that functions of host data take when none is named. It is what MASU_DEVICE names, else the one
+/// expected to finish first with `bytes` bytes, transfers and start-up included. That is `cpu` for anything small, and
+/// for moving always.
 MASU_EXPORT Device device_for(Work work, std::uint64_t bytes = 0);
 
-/// Limits the CPU threads that masu uses; 0 returns to the default: MASU_THREADS, or else what the caller's TBB arena,
+/// Limits the CPU threads that masu uses. 0 returns to the default: MASU_THREADS, or else what the caller's TBB arena,
 /// the affinity mask and the cgroup allow. Applies to calls that start later, in every thread.
 MASU_EXPORT void set_cpu_threads(unsigned threads) noexcept;
 

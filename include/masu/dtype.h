@@ -86,7 +86,8 @@ decltype(auto) dispatch(Dtype dtype, F&& f) {
 /// "u8", "i8", … "f64".
 MASU_EXPORT std::string_view to_string(Dtype dtype) noexcept;
 
-/// The dtype of that name; also "bool" (u8). Throws invalid_argument for any other text.
+/// The dtype of that name, masu's ("f32") or NumPy's ("float32"); also "bool" (u8). Throws invalid_argument for any
+/// other text.
 MASU_EXPORT Dtype dtype_from_name(std::string_view name);
 
 /// What NaNs do. Each function says which of these it takes.

@@ -10,7 +10,7 @@
 namespace masu {
 
 /// While it lives, this thread rounds to nearest, ties to even, keeps subnormal numbers and raises no signals for
-/// floating-point exceptions. Every call of masu makes one, and so does each of its tasks on other threads: results do
+/// floating-point exceptions. Every call of masu makes one, and so does each of its tasks on other threads. Results do
 /// not depend on the mode that the caller, or a library built with `-ffast-math`, has set. The destructor restores the
 /// thread's own mode, also when an exception leaves the call. Flags of floating-point exceptions that are raised in
 /// between stay raised. An InterruptScope's `stop` runs in the mode of the thread that made the scope. Other functions

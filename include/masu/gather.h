@@ -12,12 +12,12 @@
 /// - `reverse`: the first becomes the last; `out` may be `in` itself.
 /// - `compact`: the elements whose flag (u8) is not 0, in their order. Returns their number; the rest of `out` is
 /// unchanged.
-/// - `fill`: one element, everywhere. `iota`: element i is start + i * step: integers modulo 2^bits; floats: i, start
-/// and
-///   step as f64, multiplied and added with one rounding (fma), then rounded to the dtype, to nearest even (narrow
-///   floats overflow to infinity).
+/// - `fill`: one element, everywhere. `iota`: element i is start + i step, of integers modulo 2^bits. Floats: i,
+/// start and step as f64, multiplied and added with one rounding (fma), then rounded to the dtype, to nearest even.
+/// Narrow
+///   floats overflow to infinity.
 ///
-/// **Bad input.** An index out of range is an error that names the first one's position and value; so is an `out` of
+/// **Bad input.** An index out of range is an error that names the first one's position and value. So is an `out` of
 /// `compact` that is too small. `out` is untouched then. So is an overlap of `out` with an input, except where
 /// `reverse` says otherwise.
 /// **Complexity.** O(n). **Memory.** On a device gather_workspace(), scatter_workspace() or compact_workspace() bytes;
@@ -49,10 +49,10 @@ struct GatherOptions {
   /// The data are this many rows of equal length. Must divide the elements. Not for compact, fill and iota.
   std::uint64_t rows = 1;
   /// Temporary memory to use instead of allocating: at least what the function's …_workspace() says, on the device,
-  /// from a multiple of 16 bytes on. Not used on `cpu`.
+  /// aligned to 16 bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  /// For gather, scatter and permute on a stream: two u64 of the device, from a multiple of 8 bytes on, that get the
-  /// position of the first index out of range and the index, or twice 2^64 - 1 where there is none. get() throws
+  /// For gather, scatter and permute on a stream: two u64 of the device, aligned to 8 bytes. They get the position
+  /// of the first index out of range and the index, or twice 2^64 - 1 if there is none. get() throws
   /// nothing of them then.
   const BufferBase* status = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
@@ -112,8 +112,8 @@ MASU_EXPORT Pending<void> reverse(Stream& stream, const BufferBase& in, std::siz
                                   const GatherOptions& options = {});
 MASU_EXPORT Pending<std::uint64_t> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes,
                                            const BufferBase& flags, BufferBase& out, const GatherOptions& options = {});
-/// The same with the number of the selected elements in memory of the device, a u64: also where `out` is too small for
-/// them, which is no error then, and nothing is moved.
+/// The same with the number of the selected elements in memory of the device, a u64. If `out` is too small for them,
+/// the number is still written. That is no error then, and nothing is moved.
 MASU_EXPORT Pending<void> compact(Stream& stream, const BufferBase& in, std::size_t element_bytes,
                                   const BufferBase& flags, BufferBase& out, const BufferBase& number,
                                   const GatherOptions& options = {});

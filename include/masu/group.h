@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Grouping: counts, offsets and the stable order of ids 0 … n - 1 in one call, and exact sums of segments by such
-/// offsets, with the same bits on every device.
+/// offsets. Every device gives the same bits.
 ///
 /// **Rule.** Element i belongs to group ids[i]. `counts[g]` is how many elements group g has, `offsets[g]` how many the
 /// groups before it have, and offsets[n] how many all have. `order` lists the elements group by group, each group's in
 /// their order: those of group g are order[offsets[g]] … order[offsets[g + 1] - 1].
 /// **Bad input.** An id outside of 0 … n - 1 is an error that names the first one and its position; results in host
 /// memory are unspecified then. In device memory such elements stand after all groups, at order[offsets[n]] and
-/// beyond, in their order, and no group counts them: nothing is written out of bounds, and offsets[n] is less than the
+/// beyond, in their order, and no group counts them. Nothing is written out of bounds, and offsets[n] is less than the
 /// number of elements.
 /// **Limits.** ids of every integer dtype; n from 1 to 2^32; up to 2^48 elements. Counts and offsets are u64.
 /// **Complexity.** O(n + elements * bytes that n needs); on a device another O(n log elements). **Memory.**
-/// group_workspace() bytes on a device: a copy of the ids in as few bytes as n needs, and what argsort of these needs;
-/// on `cpu` at most as much as the ids take.
+/// group_workspace() bytes on a device: a copy of the ids in as few bytes as n needs, and what argsort of these needs.
+/// On `cpu` at most as much as the ids take.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. May be called from many
 /// threads at once.
 /// **Method.** Counting sort by digits from the least on (H. H. Seward, 1954).
@@ -38,11 +38,11 @@
 namespace masu {
 
 struct GroupOptions {
-  /// Temporary memory to use instead of allocating: at least group_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu`.
+  /// Temporary memory to use instead of allocating: at least group_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
-  /// For calls on a stream: two u64 of the device, from a multiple of 8 bytes on, that get the position of the first id
-  /// out of range and the id, or twice 2^64 - 1 where there is none. get() throws nothing of them then.
+  /// For calls on a stream: two u64 of the device, aligned to 8 bytes. They get the position of the first id out of
+  /// range and the id, or twice 2^64 - 1 if there is none. get() throws nothing of them then.
   const BufferBase* status = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
@@ -86,7 +86,7 @@ MASU_EXPORT void group(const BufferBase& ids, Dtype dtype, const GroupTargets& t
 MASU_EXPORT Pending<void> group(Stream& stream, const BufferBase& ids, Dtype dtype, const GroupTargets& to,
                                 const GroupOptions& options = {});
 
-/// The sum of each segment, in device memory: result s is that of the elements [offsets[s], offsets[s + 1]) of x, as
+/// The sum of each segment, in device memory. Result s is that of the elements [offsets[s], offsets[s + 1]) of x, as
 /// `sum` makes it, 0 where there are none. `offsets`: u64, one more than results, non-decreasing and at most the number
 /// of elements: those that group() gives, for values that lie in its order. Others are an error on `cpu`; elsewhere
 /// what is not there counts as no element. Of the options, result, workspace (segment_sum_workspace() bytes) and status
@@ -100,7 +100,7 @@ MASU_EXPORT void segment_sum(const ArrayView& x, const ArrayView& offsets, const
                              const SumOptions& options = {});
 
 namespace detail {
-/// Throws invalid_argument unless there may be so many groups.
+/// Throws invalid_argument if the number of groups is not allowed.
 MASU_EXPORT void check_groups(std::uint64_t groups);
 }  // namespace detail
 

@@ -4,12 +4,12 @@
 ///
 /// **Rule.** The bins have edges e[0] … e[n], see bins.h. x falls into bin i when e[i] <= x < e[i+1]; the last bin also
 /// holds x = e[n] (unless `right_open`). NaN is counted in `nan`, x < e[0] (and -inf) in `below`, x > e[n] (and +inf)
-/// in `above`; so sum(counts) + below + above + nan = n, always.
+/// in `above`. So sum(counts) + below + above + nan = n, always.
 ///
 /// **Limits.** 1 to 2^31 bins; every dtype; up to 16 interleaved channels; counts are 64-bit. One histogram for each
 /// of many rows: row_histogram.h; of several columns together: joint_histogram.h.
 /// **Complexity.** O(elements + bins); explicit edges O(elements * log bins) at worst.
-/// **Memory.** 8 bytes a bin for the result; on the CPU a table a thread while that is small; on a device the tables,
+/// **Memory.** 8 bytes a bin for the result. On the CPU a table a thread while that is small. On a device the tables,
 /// histogram_workspace() bytes of them, and staging buffers for host data (HistogramOptions::memory bounds both).
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; the caller's data is
 /// unchanged then. All functions may be called from many threads at once.
@@ -50,7 +50,7 @@ enum class Strategy {
   local,      ///< one table for each work-group in local memory, then merged
   lanes,      ///< replicated tables, the copy chosen by the lane so that no two lanes of a warp use one memory bank
   packed,     ///< a table of a share of the bins for each work-group, two 16-bit counters a word where no value is too
-              ///< frequent; groups of other shares, if there are several, read the same values
+              ///< frequent. Groups of other shares, if there are several, read the same values
   partitioned,  ///< values are first sorted into parts of the bins, each of which fits a table; then each part is
                 ///< counted
 };
@@ -259,8 +259,8 @@ class MASU_EXPORT PreparedHistogram : public PreparedBins {
 MASU_EXPORT std::uint64_t histogram_workspace(const Device& device, Dtype dtype, const Bins& bins,
                                               const HistogramOptions& options, std::uint64_t count);
 
-/// Which value each bin becomes so that an image's values spread evenly over 0 … levels - 1:
-/// round((cumulative - least) / (n - least) * (levels - 1)), half up, in exact integer arithmetic, where `least` is the
+/// Which value each bin becomes so that an image's values spread evenly over 0 … levels - 1.
+/// It is round((cumulative - least) / (n - least) (levels - 1)), half up, in exact integer arithmetic. `least` is the
 /// count of the first bin that is not empty (R. C. Gonzalez, R. E. Woods, Digital Image Processing, 3.3.1). All 0 where
 /// only one bin is not empty; the formula divides by zero there. Throws invalid_argument for levels outside 2 … 65536
 /// and where nothing was counted.
@@ -288,17 +288,18 @@ MASU_EXPORT Histogram histogram(const Device& device, const ArrayView& data, con
 /// The histogram of device memory whose type is known at run time, where it is.
 MASU_EXPORT Histogram histogram(const BufferBase& data, Dtype dtype, const Bins& bins,
                                 const HistogramOptions& options = {});
-/// The same, with the result in memory of the same device: `counts` gets the 64-bit counts of the n bins, then below,
-/// above and nan, n + 3 in all. Throws invalid_argument for a `counts` of another size, and one that overlaps `data`.
+/// The same, with the result in memory of the same device. `counts` gets n + 3 counts of 64 bits: those of the n
+/// bins, then below, above and nan. Throws invalid_argument for a `counts` of another size, and one that overlaps
+/// `data`.
 MASU_EXPORT void histogram(const BufferBase& data, Dtype dtype, const Bins& bins, BufferBase& counts,
                            const HistogramOptions& options = {});
-/// The same for prepared bins, given to a stream of the memory's device: with a workspace of
+/// The same for prepared bins, given to a stream of the memory's device. With a workspace of
 /// prepared.workspace(elements) bytes nothing is allocated, and nothing waited for. `counts` gets size() + 3 numbers
 /// for each channel. `data`, `counts` and the workspace must outlive the work, `prepared` too.
 MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                     BufferBase& counts, const BufferBase* workspace = nullptr);
-/// The same, and copies `from`, memory of the same device that holds what belongs to the counts, such as their edges,
-/// to `to`, of the same size: with few elements in the same launch. Throws invalid_argument where `to` overlaps any
+/// The same, and copies `from` to `to`, of the same size and the same device. `from` holds what belongs to the
+/// counts, such as their edges. Few elements take one launch for both. Throws invalid_argument where `to` overlaps any
 /// other, or the sizes differ.
 MASU_EXPORT Pending<void> histogram(Stream& stream, const BufferBase& data, PreparedHistogram& prepared,
                                     BufferBase& counts, const BufferBase& from, BufferBase& to,

@@ -14,11 +14,11 @@ namespace runtime {
 class Interruption;
 }
 
-/// While it lives, masu's calls of this thread can be ended: they ask `stop` about every 50 milliseconds, between two
-/// parts of their work on the CPU, and once it has said true they end with an Error of code `interrupted`. What such a
-/// call was writing is then unspecified. `stop` is called on this thread alone, must not call masu, and is not called
-/// again after it has said true: later calls in the scope end at once. An exception of `stop` reaches the caller.
-/// Scopes may be nested; the inner one counts. A kernel that runs on a device is waited for.
+/// While it lives, masu's calls of this thread can be ended. They call `stop` about every 50 milliseconds, between
+/// two parts of their work on the CPU. Once it has returned true they end with an Error of code `interrupted`. What
+/// such a call was writing is then unspecified. `stop` is called on this thread alone, must not call masu, and is not
+/// called again after it has returned true. Later calls in the scope end at once. An exception of `stop` reaches the
+/// caller. Scopes may be nested; the inner one counts. A kernel that runs on a device is waited for.
 ///
 /// Example:
 /// @code
@@ -38,8 +38,8 @@ class MASU_EXPORT InterruptScope {
   runtime::Interruption* outer_;
 };
 
-/// For a long loop of the caller's own in a scope: throws Error with code `interrupted` when its calls shall end, and
-/// does nothing outside of a scope. Takes some 30 ns.
+/// For a long loop of the caller's own in a scope. Throws Error with code `interrupted` when its calls shall end.
+/// Does nothing outside of a scope. Takes some 30 ns.
 MASU_EXPORT void check_interrupted();
 
 }  // namespace masu

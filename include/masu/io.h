@@ -47,8 +47,8 @@ struct SourceOptions {
   std::string delimiter;               ///< text: one character, or tab, comma, semicolon, pipe, space, or blanks (runs
                                        ///< of white space); empty: the first line decides
   bool header = false;                 ///< text: the first line names the columns
-  std::optional<std::string> comment;  ///< text: starts a comment where a line or a field begins; "": nothing does;
-                                       ///< not given: # at the beginning of a line does, in texts without a header
+  std::optional<std::string> comment;  ///< text: starts a comment where a line or a field begins; "": nothing does.
+                                       ///< Not given: # at the beginning of a line does, in texts without a header
   std::string decimal;                 ///< text: "." or ",", the mark in decimals; empty: "."
   Entries entries = Entries::numbers;  ///< text without a dtype: what is read. Of texts, an entry of `column`, or a
                                        ///< whole line, is one
@@ -61,8 +61,8 @@ struct SourceOptions {
   bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp
   std::uint64_t memory = 0;            ///< text without a dtype: bytes of its numbers kept in memory; 0: 1 GiB
-  /// Text without a dtype: called now and then by the thread that opens it, with the bytes read so far and those there
-  /// are, 0 where that is not known. What it throws ends the opening.
+  /// Text without a dtype: called now and then by the thread that opens it. It gets the bytes read so far and those
+  /// there are, 0 if that is not known. What it throws ends the opening.
   std::function<void(std::uint64_t read, std::uint64_t all)> reading;
   std::uint64_t part = 0;   ///< text in a file: of `parts` parts of its lines, of about as many bytes each,
   std::uint64_t parts = 1;  ///< reads this one, which may have no number; none from `parts` on. The dtype is
@@ -130,7 +130,7 @@ struct TextReport {
   std::uint64_t comment_lines = 0;  ///< that begin with #, where no comment mark was given
   bool row_names = false;           ///< the header is one name short: the first column has names of rows
   bool instants = false;            ///< what is not_a_number is no date and no time
-  bool texts = false;               ///< SourceOptions::entries asks for what the entries are
+  bool texts = false;               ///< SourceOptions::entries selects what the entries are
   char delimiter = '\0';            ///< '\0': runs of white space
   std::string how_cut;              ///< "the delimiter is comma, the first line has 'place', 'price'"
   [[nodiscard]] const Kind& operator[](LeftOut kind) const { return left_out[static_cast<std::size_t>(kind)]; }
@@ -151,7 +151,7 @@ class MASU_EXPORT Source {
   /// The next elements in place, without a copy: up to `count`, fewer only at the end, none when nothing is left.
   /// Nothing where they cannot be had so: read() gives them. Raw and .npy files of this machine's byte order can, with
   /// SourceOptions::map. The memory is valid as long as the source, and must not be written. A file that shrinks
-  /// meanwhile, or whose disk fails, reads as zeros there, and the next call of a member throws io: so what was made of
+  /// meanwhile, or whose disk fails, reads as zeros there, and the next call of a member throws io. So what was made of
   /// a view counts once view() has been called again.
   virtual std::optional<ArrayView> view(std::uint64_t /*count*/) { return std::nullopt; }
   /// Goes back to the first element. A stream that cannot is spooled to a temporary file from its first read on when
@@ -169,8 +169,9 @@ class MASU_EXPORT Source {
   /// Text: entries and lines so far that were left out, as TextReport::left_out counts them.
   [[nodiscard]] virtual std::uint64_t bad_lines() const noexcept { return 0; }
   [[nodiscard]] virtual TextReport report() const { return {}; }
-  /// Text with SourceOptions::places: makes indices of numbers that were read, from 0, the places of these in the text:
-  /// data rows of one column from 0, else fields line by line. What was left out has places, empty lines have none.
+  /// Text with SourceOptions::places: turns indices of numbers that were read, from 0, into their places in the text.
+  /// These are data rows of one column from 0, else fields line by line. What was left out has places, empty lines have
+  /// none.
   virtual void to_places(std::span<std::uint64_t> /*indices*/) {}
   /// From number `number` on, the place of a number is its index + `missing`.
   struct Gap {
@@ -183,15 +184,16 @@ class MASU_EXPORT Source {
 };
 
 /// Opens a file, "-" (standard input) or a generator (`random:DTYPE:N[:…]`, `iota:DTYPE:N`, `zeros:DTYPE:N`). Files
-/// compressed by gzip, zstd, xz or bzip2 are decompressed as they are read; `FILE.npz:NAME` is an array of a .npz,
-/// `FILE.h5:/path` a dataset, `FILE.fits:N` an image of HDU N, the primary one being 0; without it, the only one.
+/// compressed by gzip, zstd, xz or bzip2 are decompressed as they are read. `FILE.npz:NAME` is an array of a .npz,
+/// `FILE.h5:/path` a dataset, `FILE.fits:N` an image of HDU N, the primary one being 0. Without it, the only one.
 /// Only headers are read, but of text. Throws io for what cannot be opened or is malformed, invalid_argument for
 /// options or generator texts that are wrong. Text without a dtype is parsed to its end, on cpu_threads() threads: a
 /// stream, once. Text without a number, or else what SourceOptions::entries allows, is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
 
-/// The names of a table's columns: of a text the fields of its first line, of JSON the keys of the first object that
-/// have values, with a.b for b of the object a. Throws as open() does, and io for what is no text.
+/// The names of a table's columns. Those of a text are the fields of its first line. Those of JSON are the keys of
+/// the first object that have values, with a.b for b of the object a. Throws as open() does, and io for what is no
+/// text.
 MASU_EXPORT std::vector<std::string> columns(const std::string& input, const SourceOptions& options = {});
 
 /// A format, or a family of them, and whether this machine can read it.
@@ -203,9 +205,9 @@ struct FormatSupport {
 /// Opens the libraries to know.
 MASU_EXPORT std::vector<FormatSupport> formats();
 
-/// Gives texts without a dtype one that all of the sources have, before the first read: that of the others where there
-/// are any, else f64, u64 or i64, the first of them that one of the texts needs. Throws io where a number does not fit.
-/// Sources whose dtype is fixed stay as they are.
+/// Gives texts without a dtype one that all of the sources have, before the first read. It is that of the others where
+/// there are any. Else it is f64, u64 or i64, the first of them that one of the texts needs. Throws io where a number
+/// does not fit. Sources whose dtype is fixed stay as they are.
 MASU_EXPORT void unify_dtypes(std::span<const std::unique_ptr<Source>> sources);
 
 /// Reads what a source has left, whole. `limit_bytes` bounds the memory (0: none); a source of unknown length grows it.
@@ -218,10 +220,10 @@ MASU_EXPORT std::uint64_t parse_size(std::string_view text);
 /// A number in the shortest form that reads back to the same value of its dtype; nan, inf, -inf for what is not finite.
 MASU_EXPORT std::string format_number(double value, Dtype dtype = Dtype::f64);
 
-/// A file that appears whole or not at all: written without a name in its target's folder, where the file system can
-/// (Linux's O_TMPFILE), else under another name beside the target, and given its name by `commit`. Destroyed without
-/// it, nothing remains. "-" is standard output. Files with another name are also removed when a signal ends the process
-/// through `remove_unfinished`; those without a name end with the process, however it ends.
+/// A file that appears whole or not at all. It is written without a name in its target's folder, where the file
+/// system can (Linux's O_TMPFILE), else under another name beside the target. `commit` gives it its name. Destroyed
+/// without it, nothing remains. "-" is standard output. Files with another name are also removed when a signal ends the
+/// process through `remove_unfinished`. Those without a name end with the process, however it ends.
 class MASU_EXPORT OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -230,15 +232,16 @@ class MASU_EXPORT OutputFile {
   ~OutputFile();
   void write(const void* data, std::uint64_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  /// For processes that write one file together: this one makes it, commits it and writes what is in front, the others
+  /// For processes that write one file together. This one makes it, commits it and writes what comes first. The others
   /// write their parts of it as an OutputPart(place()), before commit(). Processes of other machines, or of other
   /// namespaces, need `named`: the file has a (temporary) name from then on. Empty for what is written in place:
   /// standard output, devices, pipes.
   [[nodiscard]] std::string place(bool named);
   /// Writes at a position of a file with a place(). Do not call write() after it.
   void write_at(std::uint64_t position, const void* data, std::uint64_t bytes);
-  /// Writes to the disk what has been written, so that commit() only gives the file its name: done for each of several
-  /// files before the first commit(), they appear together. Throws io (a full disk too); the target is untouched then.
+  /// Writes to the disk what has been written, so that commit() only gives the file its name. Several files appear
+  /// together, if it is called for each before the first commit(). Throws io (a full disk too); the target is untouched
+  /// then.
   void finish();
   /// The same, closes the file and gives it its name.
   void commit();

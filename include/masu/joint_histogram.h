@@ -2,9 +2,9 @@
 /// @file
 /// Joint histograms of up to 8 columns: how many points fall into each joint bin, as `numpy.histogramdd`.
 ///
-/// **Rule.** Point i is (column 0 [i], column 1 [i], …). Each coordinate falls into a bin of its own column's Bins as
-/// bins.h says, except that even bins over a given range keep f64 edges for f32 data, as numpy.histogramdd does. A
-/// point with a NaN is counted in `nan`; otherwise one with a coordinate in no bin is counted in `outside`; so
+/// **Rule.** Point i is (column 0 [i], column 1 [i], …). Each coordinate falls into a bin of its own column's Bins,
+/// as bins.h says. An exception: even bins over a given range keep f64 edges for f32 data, as numpy.histogramdd does. A
+/// point with a NaN is counted in `nan`; otherwise one with a coordinate in no bin is counted in `outside`. So
 /// sum(counts) + outside + nan = n. With `Outside::clamp` coordinates below and above go to their first and last bin.
 /// **Limits.** 1 to 8 columns of one dtype; at most 2^31 joint bins. **Memory.** 8 bytes a joint bin for the result, as
 /// much again on a device. **Exceptions.** As in histogram.h.

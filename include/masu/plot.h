@@ -4,7 +4,7 @@
 ///
 /// **Rule.** One drawing code for the three formats. The same chart gives the same bytes, on machines with the same
 /// Cairo and fonts. Where several bins share a column of pixels, the highest of them is drawn, and a note says so.
-/// **Limits.** 100 to 20,000 wide and high; a PNG at most 32,000 pixels a side and 2^28 in all; a chart refers to its
+/// **Limits.** 100 to 20,000 wide and high; a PNG at most 32,000 pixels a side and 2^28 in all. A chart refers to its
 /// counts, which must not change until it is drawn. **Memory.** 4 bytes a pixel; no copy of counts.
 /// **Exceptions.** Error with invalid_argument, unsupported (Cairo, libcairo.so.2, is opened when the first plot is
 /// drawn, and was not found), out_of_memory or, by `save`, io.
@@ -36,7 +36,7 @@
 namespace masu::plot {
 
 enum class Format { svg, png, pdf };
-/// The format that the ending of a path asks for. Throws invalid_argument, listing the three endings.
+/// The format that the ending of a path selects. Throws invalid_argument, listing the three endings.
 MASU_EXPORT Format format_from_path(std::string_view path);
 
 struct Colour {
@@ -178,7 +178,7 @@ MASU_EXPORT std::string draw(const HistogramChart& chart, Format format);
 MASU_EXPORT std::string draw(const HeatMap& chart, Format format);
 MASU_EXPORT std::string draw(const BarChart& chart, Format format);
 
-/// Writes a file, whole or not at all, in the format that its ending asks for.
+/// Writes a file, whole or not at all, in the format that its ending selects.
 MASU_EXPORT void save(const HistogramChart& chart, const std::string& path);
 MASU_EXPORT void save(const HeatMap& chart, const std::string& path);
 MASU_EXPORT void save(const BarChart& chart, const std::string& path);

@@ -67,15 +67,15 @@ struct ArgumentTypeOf<Vector<T, N>> {
 template <class T>
 inline constexpr ArgumentType argument_type_of = detail::ArgumentTypeOf<std::remove_cv_t<T>>::value();
 
-/// A kernel argument of `bytes` bytes of local memory: a `__local` pointer in OpenCL C, dynamic shared memory in CUDA
-/// (where it takes no parameter, and only one may be given).
+/// A kernel argument of `bytes` bytes of local memory. It is a `__local` pointer in OpenCL C, dynamic shared memory in
+/// CUDA (where it takes no parameter, and only one may be given).
 struct LocalMemory {
   std::size_t bytes;
 };
 
 /// One kernel argument: made from a Buffer, a LocalMemory or any trivially copyable value of up to 128 bytes. It
-/// carries the type that it was made from, so that a launch can compare it with what the kernel declares, where that is
-/// known (see Kernel::parameters):
+/// carries the type that it was made from. A launch compares it with the kernel's declaration, where that is known (see
+/// Kernel::parameters):
 /// - a value fits a parameter of the same size, class (integer or floating-point) and vector width. Integers may differ
 ///   in sign, as the literals of C++ are int; nothing is converted, so `1.0` does not fit `float`, nor `1` `ulong`;
 /// - a buffer fits a pointer whose scalar has the size and class of the buffer's: Buffer<float> fits `float *` and
@@ -173,7 +173,7 @@ class MASU_EXPORT Kernel {
   [[nodiscard]] const std::vector<KernelParameter>& parameters() const noexcept;
   /// Launches on the stream: `kernel(stream, {global, local}, buffer, 3, LocalMemory{1024})`. Returns at once.
   /// Throws invalid_argument, before anything runs, for a wrong number, kind, type or size of arguments (see
-  /// KernelArgument), sizes that the device cannot run, and too much local memory.
+  /// KernelArgument). So it does for sizes that the device cannot run, and too much local memory.
   template <class... Arguments>
   Event operator()(Stream& stream, const NDRange& range, const Arguments&... arguments) {
     const std::array<KernelArgument, sizeof...(Arguments)> list{KernelArgument(arguments)...};
@@ -189,11 +189,11 @@ class MASU_EXPORT Kernel {
 class MASU_EXPORT Program {
  public:
   /// Compiles `text` (OpenCL C on OpenCL devices, CUDA C++ on CUDA devices) with the compiler's own options, through
-  /// the program cache; text that includes files is compiled anew each time, since they may have changed. Throws
+  /// the program cache. Text that includes files is compiled anew each time, since they may have changed. Throws
   /// build_failed with the compiler's log, unsupported on `cpu` and where a device has no compiler.
   static Program from_source(const Device& device, std::string_view text, std::string_view options = "");
   /// A CUDA kernel that is not `extern "C"` is found by its name in the source, "scale<float>" for a template's
-  /// instance, or, where several have that name, by its symbol. Throws invalid_argument and lists the names.
+  /// instance. Where several have that name, it is found by its symbol. Throws invalid_argument and lists the names.
   [[nodiscard]] Kernel kernel(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> kernel_names() const;
   /// The compiler's log, with warnings; also of a program from the cache.

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Places in the sorted order, found without sorting: the n-th element, median, exact quantiles, and the stable
-/// partition around the k-th, with the same bits on every device.
+/// partition around the k-th. Every device gives the same bits.
 ///
 /// **Order.** That of sort.h: floats by value, -0 equal to +0, NaN greater than all else. A result that is a zero is
-/// +0, one that is NaN the quiet NaN with no other bit set: which of several equal elements is at a place does not
+/// +0, one that is NaN the quiet NaN with no other bit set. So which of several equal elements is at a place does not
 /// matter.
 /// **Quantiles** have NumPy's places (NumPy 2 and later; of f64 quantiles, in f64, from n and q by the method's own
 /// formula). Between two neighbours a and b, at a weight t from 0 to 1, lies the real number a + (b - a) t. It is
-/// computed as NumPy computes it, rounded at each step (b - a in the dtype; a + (b - a) t, from t = 1/2 on
-/// b - (b - a) (1 - t), in the result's), where b - a does not overflow the dtype and, for integers, the result's dtype
-/// has a, b and b - a. Else, where NumPy's formula wraps round, overflows or loses digits, the real number is rounded
-/// once. Of bf16, which NumPy lacks, all is computed as of the same numbers in f32; a result in bf16 is that one,
-/// rounded once more. With infinities: the element itself at t = 0 and t = 1, and between equal ones; NaN between -inf
-/// and inf; else the infinite one. So a quantile is never below a nor above b. Any NaN in the data makes every quantile
-/// and the median NaN.
+/// computed as NumPy computes it, rounded at each step: b - a in the dtype; a + (b - a) t in the result's. From t = 1/2
+/// on it is b - (b - a) (1 - t). This holds where b - a does not overflow the dtype and, for integers, the result's
+/// dtype has a, b and b - a. Else, where NumPy's formula wraps round, overflows or loses digits, the real number is
+/// rounded once. Of bf16, which NumPy lacks, all is computed as of the same numbers in f32; a result in bf16 is that
+/// one, rounded once more. With infinities: the element itself at t = 0 and t = 1, and between equal ones; NaN between
+/// -inf and inf; else the infinite one. So a quantile is never below a nor above b. Any NaN in the data makes every
+/// quantile and the median NaN.
 /// **Medians** are (a + b) / 2 of the two in the middle, rounded once.
 /// **Complexity.** O(n) a pass over the data: as a rule one to three passes; many quantiles or rows on a device: a
 /// sort. **Memory.** quantile_workspace() bytes on a device; on `cpu` a few percent of the data, from 16
-/// places on a copy of it, and at most 8 MiB a thread for data that come in pieces; partition: one copy.
+/// places on a copy of it. Data that come in pieces take at most 8 MiB a thread; partition takes one copy.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. An error found before the
 /// work begins leaves all data untouched. All functions may be called from many threads at once.
 /// **Several places.** partition_rows() and argpartition_rows() part rows of host memory, on the CPU, around the
-/// elements at several places; elements_at() gives these elements, of host memory and on every device. Places are below
+/// elements at several places. elements_at() gives these elements, of host memory and on every device. Places are below
 /// the length of a row and ascend, without repetition; 0 is the least element. Few places take O(n), on one thread for
-/// each row, and as a rule a twelfth of the row as temporary memory; from 16 places on O(n log n), and two copies of a
-/// row. On a device up to 8 places in each of a few rows cost a pass each, more of either a sort, with a copy.
+/// each row, and as a rule a twelfth of the row as temporary memory. From 16 places on they take O(n log n), and two
+/// copies of a row. On a device up to 8 places in each of a few rows cost a pass each, more of either a sort, with a
+/// copy.
 ///
 /// Method: R. J. Hyndman, Y. Fan, "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
 ///
@@ -58,8 +59,8 @@
 
 namespace masu {
 
-/// Parts each of `rows` equal rows of `data` into `result`: at each place stands the element that sorting brings there,
-/// less elements lie before it, greater ones after it, and its equals beside it. Elements between two of the places
+/// Partitions each of `rows` equal rows of `data` into `result`. Each place gets the element that sorting brings there.
+/// Less elements lie before it, greater ones after it, equal ones beside it. Elements between two of the places
 /// keep their order; but several rows of up to 64 elements are sorted. `result` has the dtype and count of `data` and
 /// does not overlap it.
 MASU_EXPORT void partition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
@@ -67,15 +68,15 @@ MASU_EXPORT void partition_rows(const ArrayView& data, std::uint64_t rows, std::
 /// The same of the indices of the elements within their rows, in the same order; as many as elements.
 MASU_EXPORT void argpartition_rows(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                                    std::span<std::uint64_t> indices);
-/// The elements at the places, row by row: those of the stable order, so -0 and +0 differ; a NaN is the quiet NaN
-/// with no other bit set. `result` has the dtype of `data` and rows * places.size() elements.
+/// The elements at the places, row by row. They are those of the stable order, so -0 and +0 differ. A NaN is the quiet
+/// NaN with no other bit set. `result` has the dtype of `data` and rows * places.size() elements.
 MASU_EXPORT void elements_at(const ArrayView& data, std::uint64_t rows, std::span<const std::uint64_t> places,
                              MutableArrayView result);
 
 /// Options of selections in device memory.
 struct SelectionOptions {
   std::uint64_t rows = 1;  ///< the data are this many rows of equal length; must divide the elements
-  /// Temporary memory to use instead of allocating: on the device, from a multiple of 16 bytes on. Not used on `cpu`.
+  /// Temporary memory to use instead of allocating: on the device, aligned to 16 bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
 };
 /// Bytes of temporary memory of elements_at() for `places` places in rows of `count` elements in all. 0 on `cpu`.
@@ -143,15 +144,15 @@ class MASU_EXPORT QuantileFinder : public detail::BufferAccumulator<QuantileFind
   QuantileFinder(const Device& device, Dtype dtype, std::span<const double> q, const QuantileOptions& options = {});
 
   /// In place of add(): all the data, or this finder's part of it, which must stay there unchanged until the passes
-  /// have ended. As a rule it is then read once: the first pass takes `samples` elements of it, the second one counts
-  /// what is below and between elements of all samples and keeps copies of the latter, a few percent, and the others go
-  /// over these. With 0 samples, where the samples mislead and where elements have less than 4 bytes passes go over all
-  /// data. Parts give samples in proportion to their elements, 2^14 to 2^15 in all are a good number; all parts give
-  /// some or all none.
+  /// have ended. As a rule it is then read once. The first pass takes `samples` elements of it. The second one counts
+  /// what is below and between elements of all samples. It keeps copies of the latter, a few percent, and the other
+  /// passes read these. With 0 samples, where the samples mislead and where elements have less than 4 bytes passes go
+  /// over all data. Parts give samples in proportion to their elements, 2^14 to 2^15 in all are a good number; all
+  /// parts give some or all none.
   void hold(const ArrayView& data, std::uint64_t samples);
   /// The same of memory of this finder's device.
   void hold_buffer(const BufferBase& data, Dtype dtype, std::uint64_t samples);
-  /// For a finder that holds a part of the data: takes what the finders of all parts have found in this pass, as their
+  /// For a finder that holds a part of the data. Takes what the finders of all parts have found in this pass, as their
   /// merged bytes(). Comes before next_pass(). Throws invalid_argument for what from_bytes() refuses, and for other
   /// quantiles.
   void take(std::span<const std::byte> bytes);
@@ -178,19 +179,19 @@ MASU_EXPORT std::vector<double> quantiles(const Device& device, const ArrayView&
 MASU_EXPORT std::vector<double> quantiles(const BufferBase& data, Dtype dtype, std::span<const double> q,
                                           const QuantileOptions& options = {});
 
-/// The median as numpy.median has it: the middle element, or the mean of the two in the middle, rounded once (to the
-/// dtype of floats, to f64 for integers).
+/// The median as numpy.median has it: the middle element, or the mean of the two in the middle. It is rounded once:
+/// to the dtype of floats, to f64 for integers.
 MASU_EXPORT double median(const Device& device, const ArrayView& data);
 MASU_EXPORT double median(const BufferBase& data, Dtype dtype);
 
 /// The medians of rows of device memory to memory there: of floats in their dtype, else in f64. Nothing waits. A zero
-/// is +0 as with NumPy, whose sum begins with it, but -0 where half of a negative sum underflows; what is NaN is the
-/// quiet NaN. Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty rows.
+/// is +0 as with NumPy, whose sum begins with it, but -0 where half of a negative sum underflows. NaN is the quiet NaN.
+/// Temporary memory: elements_at_workspace() of two places. Throws invalid_argument for empty rows.
 MASU_EXPORT Pending<void> median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                  const SelectionOptions& options = {});
 
-/// One quantile of a row: the element at place `previous` of the sorted order, or what lies between it and the one at
-/// `next`, a and b: from_previous a + (b - a) * weight, from_next b - (b - a) * weight.
+/// One quantile of a row: the element at place `previous` of the sorted order, or the interpolation between it and
+/// the one at `next`. With a and b for these: from_previous a + (b - a) weight, from_next b - (b - a) weight.
 struct QuantilePoint {
   enum class Kind : std::uint8_t { element, from_previous, from_next };
   std::uint64_t previous = 0;
@@ -204,9 +205,9 @@ MASU_EXPORT std::vector<QuantilePoint> quantile_points(QuantileMethod method, st
                                                        std::span<const double> q);
 /// The quantiles at these points of rows of device memory to memory there, as many as rows for each point, one
 /// point after the other. Nothing waits. `result_dtype`: that of the data where all points are elements, or a
-/// float, to which elements (of 64-bit integers by way of f64) and weights are rounded and in which all is computed
-/// but for b - a of floats, by the rule above. A zero has the sign that comes out; NaN is the quiet NaN. Throws
-/// invalid_argument for places that are not below the length of a row, and for empty rows.
+/// float. Elements (of 64-bit integers by way of f64) and weights are rounded to it. All is computed in it but b - a of
+/// floats, by the rule above. A zero has the sign that comes out; NaN is the quiet NaN. Throws invalid_argument for
+/// places that are not below the length of a row, and for empty rows.
 MASU_EXPORT Pending<void> quantiles(Stream& stream, const BufferBase& data, Dtype dtype,
                                     std::span<const QuantilePoint> points, const BufferBase& result, Dtype result_dtype,
                                     const SelectionOptions& options = {});
@@ -222,9 +223,9 @@ MASU_EXPORT std::uint64_t quantiles_workspace(const Device& device, Dtype dtype,
                                               const SelectionOptions& options = {});
 
 /// Medians and quantiles of the elements that are not NaN in each row, in device memory, as median() and quantiles()
-/// give them; NaN for a row of NaNs. Nothing waits: the rows are sorted, and the device computes where a quantile lies
-/// among the row's numbers, by the method's formula in f64. `result_dtype`: a float, or that of the data where
-/// the method chooses elements.
+/// give them. A row of NaNs gives NaN. Nothing waits: the rows are sorted, and the device computes where a quantile
+/// lies among the row's numbers, by the method's formula in f64. `result_dtype`: a float, or that of the data where the
+/// method chooses elements.
 MASU_EXPORT Pending<void> nan_median(Stream& stream, const BufferBase& data, Dtype dtype, const BufferBase& result,
                                      const SelectionOptions& options = {});
 MASU_EXPORT Pending<void> nan_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, QuantileMethod method,
@@ -263,7 +264,7 @@ struct PartitionTargets {
 /// Bytes of temporary memory of the two functions that follow. 0 on `cpu`.
 MASU_EXPORT std::uint64_t partition_workspace(const Device& device, Dtype dtype, std::uint64_t count);
 /// Partitions device memory, to memory there; nothing waits. `workspace`: null, or partition_workspace() bytes, on the
-/// device, from a multiple of 16 bytes on;
+/// device, aligned to 16 bytes;
 /// not used on `cpu`.
 MASU_EXPORT Pending<void> partition(Stream& stream, const BufferBase& data, Dtype dtype, const PartitionTargets& to,
                                     std::uint64_t k, const BufferBase* workspace = nullptr);

@@ -3,11 +3,11 @@
 /// Least and greatest elements, their positions, and the number of non-zero elements, with the same bits on every
 /// device.
 ///
-/// **Rule.** The extreme is the element at the first position of the least (or greatest) value, with its bits; -0
-/// equals +0, so the first of them decides. NaN propagates: where there is one, the first NaN is the result, and its
-/// place is that of the extreme, as numpy.min and numpy.argmin have it. With NanPolicy::skip NaNs are left out; where
-/// all elements are NaN, the value is the first NaN, as numpy.nanmin has it, and its place is an error, as
-/// numpy.nanargmin has it. An element counts as not zero unless it is 0, -0 or +0: a NaN does.
+/// **Rule.** The extreme is the element at the first position of the least (or greatest) value, with its bits. -0
+/// equals +0, so the first of them decides. NaN propagates, as in numpy.min and numpy.argmin: where there is one,
+/// the first NaN is the result, and its place is that of the extreme. With NanPolicy::skip NaNs are left out. Where
+/// all elements are NaN, the value is the first NaN, as in numpy.nanmin, and its place is an error, as in
+/// numpy.nanargmin. An element counts as not zero unless it is 0, -0 or +0: a NaN does.
 /// **Empty input.** An extreme of nothing is an error; nothing of it is not zero, all() of it is true, any() is false.
 /// **Limits.** Every dtype; 64-bit sizes; a device without fp64 takes f64 too: it compares bits.
 /// **Complexity.** O(n): the data is read once.
@@ -48,8 +48,8 @@ struct ReduceOptions {
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements. Rows of no
   /// elements are empty input.
   std::uint64_t rows = 1;
-  /// Temporary memory to use instead of allocating: at least reduce_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
+  /// Temporary memory to use instead of allocating: at least reduce_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
@@ -115,8 +115,8 @@ MASU_EXPORT ReduceResult reduce(const BufferBase& data, Dtype dtype, ReduceOp op
 MASU_EXPORT Pending<ReduceResult> reduce(Stream& stream, const BufferBase& data, Dtype dtype, ReduceOp op,
                                          const ReduceOptions& options = {});
 
-/// Memory for the results of each row on the device of the data, apart from it and each other: extremes, or what is
-/// counted, not both. Null: not wanted.
+/// Memory for the results of each row on the device of the data, apart from it and each other. It is for extremes,
+/// or for what is counted, not both. Null: not wanted.
 struct ReduceTargets {
   const BufferBase* min = nullptr;  ///< the least element, of the data's dtype
   const BufferBase* max = nullptr;  ///< the greatest element
@@ -185,7 +185,7 @@ ReduceResult reduce_one(const X& data, ReduceOp op, const ReduceOptions& options
 template <Reducible X>
 using ReducedElement = typename detail::ReducedElement<X>::type;
 
-/// The functions of one result: of a host range on the device that device_for names, or of a Buffer on its own;
+/// The functions of one result: of a host range on the device that device_for names, or of a Buffer on its own.
 /// options.rows must be 1. For another device or rows: reduce().
 template <Reducible X>
 ReducedElement<X> min(const X& data, const ReduceOptions& options = {}) {

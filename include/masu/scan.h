@@ -2,16 +2,17 @@
 /// @file
 /// Scans: for each element the sum, least or greatest of all elements up to it, with the same bits on every device.
 ///
-/// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive),
-/// or of the elements before i (exclusive; the first is then the identity). Rows, or segments that flags begin, are
+/// **Rule.** Element i of the result is the sum (the least, the greatest) of elements 0 to i of the input (inclusive).
+/// Exclusive: of the elements before i; the first result is then the identity. Rows, or segments that flags begin, are
 /// scanned separately.
-/// - Sums of integers are taken modulo 2^bits of their dtype; modulo 2^64 where ScanOptions::result asks for 64 bits,
+/// - Sums of integers are taken modulo 2^bits of their dtype. They are taken modulo 2^64 where ScanOptions::result asks
+/// for 64 bits,
 ///   so that -1 adds 2^64 - 1 to sums in u64. The identity is 0.
 /// - Sums of floats: each prefix's exact sum, rounded once to the dtype (to nearest, ties to even; an overflow gives
-///   infinity). An exact zero is +0, a prefix with NaN or with infinities of both signs is the quiet NaN of positive
-///   sign, one with one infinity is that infinity. So rounding errors do not add up, and the order of the elements of a
+///   infinity). An exact zero is +0. A prefix with NaN or with infinities of both signs is the quiet NaN of positive
+///   sign. One with one infinity is that infinity. So rounding errors do not add up, and the order of the elements of a
 ///   prefix does not matter. The identity is +0.
-/// - Least and greatest: the element at the first position of the extreme, with its bits; -0 equals +0; from the first
+/// - Least and greatest: the element at the first position of the extreme, with its bits; -0 equals +0. From the first
 ///   NaN on, the result is that NaN. The identity is the type's greatest (min) or least (max) value, infinity for
 ///   floats.
 /// **Aliasing.** Input and output may be the same memory where their elements are of one size; any other overlap is an
@@ -63,8 +64,8 @@ struct ScanOptions {
   ArrayView flags = {};
   /// The same for data in device memory, on its device; must not overlap the output.
   const BufferBase* device_flags = nullptr;
-  /// Temporary memory to use instead of allocating: at least scan_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu`.
+  /// Temporary memory to use instead of allocating: at least scan_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };

@@ -2,11 +2,11 @@
 /// @file
 /// Searching: where values would go in sorted data, as numpy.searchsorted, with the same answers on every device.
 ///
-/// **Rule.** For each value v the number of elements of `sorted` that are less than v (Side::left), or not greater than
-/// v (Side::right), in the order of sort.h: -0 equals +0; NaNs are equal to each other and greater than all else. So
-/// the value can be put in front of that element and the data stays sorted. `sorted` must be sorted in options.order;
-/// with Order::descending, less and greater change places. Where the data is not sorted, the answers are unspecified
-/// numbers of 0 to its size. Empty data and empty values are valid.
+/// **Rule.** For each value v, the number of elements of `sorted` that are less than v (Side::left), or not greater
+/// than v (Side::right). The order is that of sort.h: -0 equals +0; NaNs are equal to each other and greater than all
+/// else. So the value can be inserted before that element and the data stays sorted. `sorted` must be sorted in
+/// options.order; with Order::descending, less and greater change places. Where the data is not sorted, the answers are
+/// unspecified numbers of 0 to its size. Empty data and empty values are valid.
 /// **Limits.** Every dtype, the same for data and values; 64-bit sizes; answers are u64, or u32 where `sorted` has less
 /// than 2^32 elements. A device without fp64 searches f64 too: it compares bits.
 /// **Complexity.** O(values * log(sorted)).

@@ -3,18 +3,18 @@
 /// Sorting: keys, keys with values, and the order itself (argsort), stably, with the same bits on every device.
 ///
 /// **Order.** Integers by value. Floats by value, -0 equal to +0; NaNs (any sign, any payload) are equal to each other
-/// and greater than all else: last when ascending, first when descending. Equal elements keep their order, also when
-/// descending, so zeros and NaNs keep their bits.
+/// and greater than all else. They are last when ascending, first when descending. Equal elements keep their order,
+/// also when descending, so zeros and NaNs keep their bits.
 /// **Limits.** Every dtype; 64-bit sizes; values are records of 1 to 64 bytes.
 /// **Complexity.** radix: O(n * bytes of a key); merge: O(n log n).
-/// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it and 64 KiB, or 3 MiB, more; for
-/// argsort on devices, where the keys stay, two copies of them and one of the indices; for values that are gathered at
-/// the end (of sizes other than 1, 2, 4, 8 and 16 bytes, or unaligned) their order twice as well. Many keys of 4 bytes
-/// with values or indices take 16 bytes a key (20 where floats have values) and a copy of the values on devices with
-/// much local memory; with less memory, another algorithm is used. sort_workspace() and argsort_workspace() return the
-/// bytes. On `cpu` it is at most that; sorted input needs none.
+/// **Memory.** Temporary: one copy of keys and values, and at most a quarter of it and 64 KiB, or 3 MiB, more. For
+/// argsort on devices, where the keys stay, two copies of them and one of the indices. Values of sizes other than 1, 2,
+/// 4, 8 and 16 bytes, and unaligned ones, are gathered at the end: their order twice as well. Many keys of 4 bytes with
+/// values or indices take 16 bytes a key (20 where floats have values) and a copy of the values. This is so on devices
+/// with much local memory. With less memory, another algorithm is used. sort_workspace() and argsort_workspace() return
+/// the bytes. On `cpu` it is at most that; sorted input needs none.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost. An error found before the
-/// work begins leaves all data untouched; a device that is lost during the call may leave old and new data mixed. All
+/// work begins leaves all data untouched. A device that is lost during the call may leave old and new data mixed. All
 /// functions may be called from many threads at once, on different data.
 ///
 /// Example:
@@ -65,15 +65,15 @@ struct SortOptions {
   /// Where not null: the segments, made ready for this call. Not together with `rows` or `segments`; `algorithm` is not
   /// used.
   const PreparedSegments* prepared = nullptr;
-  /// Temporary memory to use instead of allocating: at least sort_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu`.
+  /// Temporary memory to use instead of allocating: at least sort_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
 
 /// Bytes of temporary memory for sorting `count` keys with `value_bytes` bytes of value each (0: keys alone), in place
-/// or out of place alike: what is allocated when options.workspace is null. Segments that are not prepared allocate up
-/// to 48 bytes more for each, and a little for each 4,096 keys.
+/// or out of place alike. The call allocates as much when options.workspace is null. Segments that are not prepared
+/// allocate up to 48 bytes more for each, and a little for each 4,096 keys.
 MASU_EXPORT std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t count,
                                          std::size_t value_bytes = 0, const SortOptions& options = {});
 /// The same for argsort with indices of `index_dtype`, u64 or u32.
@@ -91,8 +91,8 @@ MASU_EXPORT std::uint64_t argsort_workspace(const Device& device, Dtype dtype, s
 /// Move-only; may be used by many threads at once, and must outlive the work.
 class MASU_EXPORT PreparedSegments {
  public:
-  /// For sort() of `count` keys, and sort_by_key() with values of `value_bytes` bytes: those of 1, 2, 4, 8 and 16 bytes
-  /// must begin at a multiple of their size then. `offsets`: as SortOptions::segments. Waits until all is there. Throws
+  /// For sort() of `count` keys, and sort_by_key() with values of `value_bytes` bytes. Values of 1, 2, 4, 8 and 16
+  /// bytes must then be aligned to their size. `offsets`: as SortOptions::segments. Waits until all is there. Throws
   /// as the calls do.
   PreparedSegments(const Device& device, Dtype dtype, std::uint64_t count, std::span<const std::uint64_t> offsets,
                    std::size_t value_bytes = 0);
@@ -123,8 +123,8 @@ MASU_EXPORT void sort_by_key(const Device& device, MutableArrayView keys, Record
 MASU_EXPORT void sort_by_key(BufferBase& keys, Dtype dtype, BufferBase& values, std::size_t value_bytes,
                              const SortOptions& options = {});
 
-/// The order of the keys: key indices[0] comes first. Indices count from the start of the keys' row or segment; their
-/// dtype is u64, or u32 where no row or segment has more than 2^32 keys; elements outside of segments get the index of
+/// The order of the keys: key indices[0] comes first. Indices count from the start of the keys' row or segment. Their
+/// dtype is u64, or u32 where no row or segment has more than 2^32 keys. Elements outside of segments get the index of
 /// their own place in the data. Keys stay as they are.
 MASU_EXPORT void argsort(const Device& device, const ArrayView& keys, MutableArrayView indices,
                          const SortOptions& options = {});
@@ -133,7 +133,7 @@ MASU_EXPORT void argsort(const BufferBase& keys, Dtype dtype, BufferBase& indice
 
 /// Merges sorted runs, stably: run r is elements [runs[2 r], runs[2 r + 1]) of `data`, after the runs before it. Equal
 /// elements stay in the order of the runs. `result` has as many elements as the runs together, and does not overlap
-/// `data`, which is temporary memory of the call: its contents are unspecified afterwards. Of the options only the
+/// `data`. `data` is temporary memory of the call: its contents are unspecified afterwards. Of the options only the
 /// order is used. Takes O(n log(number of runs)) and no memory: each two runs are read once and written once.
 MASU_EXPORT void merge_sorted(BufferBase& data, Dtype dtype, std::span<const std::uint64_t> runs, BufferBase& result,
                               const SortOptions& options = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
 /// Streams (in-order queues of work on a device), events with device time, results that are still being computed, and
-/// calls that are recorded to be repeated.
+/// recorded calls.
 #pragma once
 
 #include <masu/buffer.h>
@@ -143,10 +143,10 @@ class MASU_EXPORT Stream {
   std::unique_ptr<runtime::Stream> implementation_;
 };
 
-/// While it lives, masu's calls of this thread that are given no stream run on a queue of the caller's instead of one
-/// of masu's own: after the work that was given to the queue before, without waiting for it. Calls that wait for their
-/// result still do. Scopes of different devices live side by side; of those of one device, the last made counts. A
-/// scope ends in the thread that made it, the last made first.
+/// While it lives, masu's calls of this thread without a stream run on a queue of the caller's instead of one of
+/// masu's own. They come after the work that was given to the queue before, without waiting for it. Calls that wait for
+/// their result still do. Scopes of different devices live side by side; of those of one device, the last made counts.
+/// A scope ends in the thread that made it, the last made first.
 /// @code
 /// const masu::StreamScope scope(device, stream);  // a cudaStream_t
 /// produce<<<grid, block, 0, stream>>>(values);
@@ -243,7 +243,7 @@ class MASU_EXPORT Recording {
 
   /// Bytes that enqueue() needs in place of what the calls allocated.
   [[nodiscard]] std::uint64_t workspace_bytes() const noexcept;
-  /// Gives the commands to a CUstream. `workspace` has workspace_bytes() from a multiple of 256 bytes on and may be
+  /// Gives the commands to a CUstream. `workspace` has workspace_bytes() aligned to 256 bytes and may be
   /// null where there are none. All memory must outlive the work. Returns whether a graph captured the commands: it
   /// needs this Recording as long as it is replayed.
   bool enqueue(void* native_queue, std::span<void* const> operands, void* workspace) const;

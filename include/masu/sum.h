@@ -4,11 +4,12 @@
 /// every device.
 ///
 /// **Rule.** A result is the exact real number that the stored values define, rounded once, to nearest with ties to
-/// even: to f64, or to the narrower float that SumOptions::result asks for. So the order and the grouping of the data
-/// do not matter, and nothing overflows or underflows on the way. A result of zero is +0, also where a negative number
-/// rounds to it. NaN, or infinities of both signs, give the quiet NaN 0x7ff8000000000000; one infinity gives it. In a
-/// dot product what counts are the products: infinity times zero is NaN. The variance of data with an infinity is NaN.
-/// **Integers.** `sum` and `dot` of integers are exact: i64 of signed data, u64 of unsigned data; a final result
+/// even. It is rounded to f64, or to the narrower float that SumOptions::result names. So the order and the grouping of
+/// the data do not matter, and nothing overflows or underflows on the way. A result of zero is +0, also where a
+/// negative number rounds to it. NaN, or infinities of both signs, give the quiet NaN 0x7ff8000000000000; one infinity
+/// gives it. In a dot product what counts are the products: infinity times zero is NaN. The variance of data with an
+/// infinity is NaN.
+/// **Integers.** `sum` and `dot` of integers are exact: i64 of signed data, u64 of unsigned data. A final result
 /// outside is an error, whatever partial sums are (unless SumOptions::wrap). Means, norms and variances of integers are
 /// rounded as those of floats.
 /// **Empty data.** Sum, dot and norm are 0. A mean needs one element, a variance more than ddof.
@@ -51,27 +52,27 @@ using SumAddend = std::variant<double, std::int64_t, std::uint64_t>;
 struct SumOptions {
   /// The data are this many rows of equal length, each with a result of its own. Must divide the elements.
   std::uint64_t rows = 1;
-  /// Where more than 1, the data are rows / columns matrices of so many columns, stored row after row, and what counts
-  /// as a row here is a column: one result for each column of each matrix. Must divide `rows`. For results in device
+  /// If more than 1, the data are rows / columns matrices of this many columns, stored row after row. Each column then
+  /// counts as a row: one result for each column of each matrix. Must divide `rows`. For results in device
   /// memory; not of dot products.
   std::uint64_t columns = 1;
   /// The float dtype that results are rounded to, unless they are integers.
   Dtype result = Dtype::f64;
   /// The variance divides by n - ddof; the standard deviation is the root of the exact variance.
   std::uint64_t ddof = 0;
-  /// One addend more of the sum of each row, exact as the others: converted to the data's float dtype first, or to the
-  /// type that sums of integers have, modulo 2^64. Of sums; of integers it is an integer.
+  /// One addend more of the sum of each row, exact as the others. It is first converted to the data's float dtype, or
+  /// to the type that sums of integers have, modulo 2^64. Of sums; of integers it is an integer.
   SumAddend initial = 0.0;
   /// Whether sums and dot products of integers that do not fit their type are modulo 2^64 rather than an error.
   bool wrap = false;
-  /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
+  /// Temporary memory to use instead of allocating: at least sum_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
-  /// For results in device memory: a word of 32 bits of the device, from a multiple of 4 bytes on, that gets 1 where a
-  /// sum or dot product of integers does not fit its type, else 0.
+  /// For results in device memory: a word of 32 bits of the device, aligned to 4 bytes. It gets 1 if a sum or dot
+  /// product of integers does not fit its type, else 0.
   const BufferBase* status = nullptr;
-  /// For results in device memory: 4 bytes a row on the device, from a multiple of 16 bytes on, that are zeros before
-  /// and after the call. Only one call may use them at a time. They save the command that would fill such memory.
+  /// For results in device memory: 4 bytes a row on the device, aligned to 16 bytes. They are zeros before and after
+  /// the call. Only one call may use them at a time. They save the command that would fill such memory.
   const BufferBase* zeros = nullptr;
   Times* times = nullptr;  ///< where not null, gets what the call took
 };
@@ -82,7 +83,7 @@ class MASU_EXPORT SumResult {
   /// The dtype of the numbers: i64 or u64 for sums and dot products of integers, else SumOptions::result.
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t rows() const noexcept { return bits_.size(); }
-  /// The number as a double: exact for results of floats (a cast to a narrower result's type is exact, too); an
+  /// The number as a double: exact for results of floats (a cast to a narrower result's type is exact, too). An
   /// integer is rounded to nearest. Throws invalid_argument for a row past the end, as the others do.
   [[nodiscard]] double value(std::uint64_t row = 0) const;
   /// Throws invalid_argument unless dtype() is i64.
@@ -125,10 +126,11 @@ class MASU_EXPORT SumAccumulator : public detail::Accumulator<SumAccumulator> {
   /// Adds a piece in memory of this accumulator's device.
   void add_buffer(const BufferBase& x, Dtype dtype);
   void add_buffers(const BufferBase& x, const BufferBase& y, Dtype dtype);
-  /// What it holds as integers whose plain sum is that of the accumulators, of up to 2^31 of them: by MPI_SUM,
-  /// ncclAllReduce or torch.distributed.all_reduce on signed 64-bit integers. First the elements; then of the values
-  /// (SumKind::sum, squares), then of the squares or products (squares, dot): 1 where NaN came, 1 for infinity, 1 for
-  /// -infinity, and the digits, of 2^32, of the exact sum from 2^-1088 on (70 of them), from 2^-2176 on (137).
+  /// Its state as integers whose plain sum is the state of up to 2^31 accumulators together. Add them as
+  /// signed 64-bit integers, by MPI_SUM, ncclAllReduce or torch.distributed.all_reduce. First the elements; then of the
+  /// values (SumKind::sum, squares), then of the squares or products (squares, dot) as follows. 1 where NaN came, 1 for
+  /// infinity, 1 for -infinity, and the digits, of 2^32, of the exact sum. Digits of values begin at 2^-1088 (70 of
+  /// them), of squares or products at 2^-2176 (137).
   [[nodiscard]] std::vector<std::int64_t> integers() const;
   /// Throws invalid_argument where the integers are no such sum.
   static SumAccumulator from_integers(const Device& device, Dtype dtype, SumKind kind,
@@ -161,8 +163,8 @@ MASU_EXPORT SumResult norm2(const Device& device, const ArrayView& x, const SumO
 MASU_EXPORT SumResult variance(const Device& device, const ArrayView& x, const SumOptions& options = {});
 MASU_EXPORT SumResult standard_deviation(const Device& device, const ArrayView& x, const SumOptions& options = {});
 
-/// The exact sum of each column of a matrix in host memory, which lies row after row: rounded once to the data's dtype,
-/// f32 or f64. Runs on the CPU. `result` has `columns` elements of that dtype.
+/// The exact sum of each column of a matrix in host memory, which lies row after row. It is rounded once to the data's
+/// dtype, f32 or f64. Runs on the CPU. `result` has `columns` elements of that dtype.
 MASU_EXPORT void sum_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
 /// The same of the means; the matrix has at least one row.
 MASU_EXPORT void mean_columns(const ArrayView& x, std::uint64_t columns, const MutableArrayView& result);
@@ -187,11 +189,11 @@ MASU_EXPORT Pending<SumResult> variance(Stream& stream, const BufferBase& x, Dty
 MASU_EXPORT Pending<SumResult> standard_deviation(Stream& stream, const BufferBase& x, Dtype dtype,
                                                   const SumOptions& options = {});
 
-/// The same with the results left in device memory: options.rows of them, of the type that SumResult::dtype() would
-/// say, in `results`, which holds exactly those and overlaps no input. Nothing is waited for or read back, and with
-/// options.workspace nothing is allocated once a call of the same kind has compiled the kernels, so that a CUDA graph
-/// can capture it. An integer that does not fit is stored modulo 2^64, and sets options.status. Everything given must
-/// outlive the work; `get()` waits for it.
+/// The same with the results left in device memory. `results` holds exactly options.rows of them, of the type that
+/// SumResult::dtype() would return, and overlaps no input. Nothing is waited for or read back, so a
+/// CUDA graph can capture it. With options.workspace nothing is allocated once a call of the same kind has compiled the
+/// kernels. An integer that does not fit is stored modulo 2^64, and sets options.status. Everything given must outlive
+/// the work; `get()` waits for it.
 MASU_EXPORT Pending<void> sum(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& results,
                               const SumOptions& options);
 MASU_EXPORT Pending<void> dot(Stream& stream, const BufferBase& x, const BufferBase& y, Dtype dtype,

@@ -5,11 +5,11 @@
 /// **Order.** That of sort.h: largest first (or smallest first), floats by value, -0 equal to +0. Equal elements are
 /// ordered by index, and of those equal to the last one the lowest indices are taken. NaN counts as the largest, or is
 /// skipped. Chosen elements keep their bits.
-/// **Lengths.** A row may have a length: then only so many of its first elements count. A negative length is 0, one
+/// **Lengths.** A row may have a length: then only that many of its first elements count. A negative length is 0, one
 /// beyond the row is the row's.
 /// **Places without an element**, where a row has fewer than k, are the last ones of the row. They get the index 2^64 -
-/// 1 (all bits set) and the number that comes last: -infinity of floats for the largest, infinity for the smallest; of
-/// integers the least, or the greatest, of the dtype.
+/// 1 (all bits set) and the number that comes last: -infinity of floats for the largest, infinity for the smallest.
+/// For integers it is the least, or the greatest, of the dtype.
 /// **Limits.** k from 1 to the elements of a row; every dtype; 64-bit sizes; up to 2^32 rows.
 /// **Complexity.** O(n) expected for one row, plus O(k log k).
 /// **Memory.** The result, and topk_workspace() bytes on a device; on `cpu` about 32 k bytes a thread, in addition to
@@ -48,8 +48,8 @@ struct TopkOptions {
   Dtype lengths_dtype = Dtype::u64;
   /// The dtype of indices in the caller's memory: u64 or i64; u32 or i32, where rows have at most 2^31 elements.
   Dtype index_dtype = Dtype::u64;
-  /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu` and where data comes in pieces.
+  /// Temporary memory to use instead of allocating: at least topk_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu` and where data comes in pieces.
   const BufferBase* workspace = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };
@@ -118,8 +118,8 @@ MASU_EXPORT TopkResult topk(const BufferBase& data, Dtype dtype, std::uint64_t k
 /// options.workspace must outlive the result's `get()`; options.times is not filled.
 MASU_EXPORT Pending<TopkResult> topk(Stream& stream, const BufferBase& data, Dtype dtype, std::uint64_t k,
                                      const TopkOptions& options = {});
-/// The same into memory of the same device: `values` holds rows * k elements of the dtype, `indices` as many of
-/// options.index_dtype; none of these, the data and the lengths may overlap.
+/// The same into memory of the same device. `values` holds rows k elements of the dtype, `indices` as many of
+/// options.index_dtype. None of these, the data and the lengths may overlap.
 MASU_EXPORT void topk(const BufferBase& data, Dtype dtype, std::uint64_t k, BufferBase& values, BufferBase& indices,
                       const TopkOptions& options = {});
 

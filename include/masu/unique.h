@@ -2,17 +2,17 @@
 /// @file
 /// Distinct values: which they are, the count and the first position of each; and runs of equal neighbours.
 ///
-/// **Rule.** Two elements are one value when neither sorts before the other in the order of sort.h: -0 and +0 are one,
+/// **Rule.** Two elements are one value when neither sorts before the other in the order of sort.h. -0 and +0 are one,
 /// and all NaNs (any sign, any payload) are one. A value is represented by the bits of its first element in the input.
 /// `unique` gives the distinct values ascending, NaN last; `run_length` gives one entry for each longest run of equal
 /// neighbours, in input order. Results are functions of the input alone, with the same bits on every device.
 /// Empty input is valid and gives empty results.
 /// **Limits.** Every dtype; 64-bit sizes; counts and places are u64.
-/// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length; data of 8
-/// bits, and much data of 16, are counted instead, unless positions are requested on a device or floats of 16 bits
-/// are given to a stream or have several zeros or NaNs.
-/// **Memory.** run_length: n / 8 bytes and a little in addition to the result. unique: a sorted copy of the data, with
-/// indices or inverse an order too (4 bytes an element, 8 above 2^32), and what the sort needs; where data are
+/// **Complexity.** run_length: O(n), the data is read once. unique: a sort (sort.h) and a run_length. Data of 8
+/// bits, and much data of 16, are counted instead. They are sorted, if positions are requested on a device. So are
+/// floats of 16 bits that are given to a stream or have several zeros or NaNs.
+/// **Memory.** run_length: n / 8 bytes and a little in addition to the result. unique: a sorted copy of the data, and
+/// what the sort needs. With indices or inverse an order too (4 bytes an element, 8 above 2^32). Where data are
 /// counted, a histogram's memory. unique_workspace() and run_length_workspace() return the bytes.
 /// **Exceptions.** Error with invalid_argument, unsupported, out_of_memory or device_lost; the caller's data is
 /// unchanged then. All functions may be called from many threads at once.
@@ -45,8 +45,8 @@ struct UniqueOptions {
   bool counts = true;    ///< how often each value occurs
   bool indices = false;  ///< where each value is first: numpy.unique's return_index
   bool inverse = false;  ///< for each element, where its value is among the distinct ones: return_inverse
-  /// Temporary memory to use instead of allocating: at least unique_workspace() bytes on the device, from a multiple of
-  /// 16 bytes on. Not used on `cpu` and by host data.
+  /// Temporary memory to use instead of allocating: at least unique_workspace() bytes on the device, aligned to 16
+  /// bytes. Not used on `cpu` and by host data.
   const BufferBase* workspace = nullptr;
   Times* times = nullptr;  ///< where not null, receives the times of the call
 };

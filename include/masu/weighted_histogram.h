@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Weighted histograms: the sum of the weights that fall into each bin, exactly, with the same bits on every device; of
-/// one column, of rows, and of several columns together.
+/// Weighted histograms: the sum of the weights that fall into each bin, exactly, with the same bits on every device.
+/// They are of one column, of rows, and of several columns together.
 ///
-/// **Rule.** Element i has the weight w[i]. It falls into a bin, below, above, or among the NaNs as histogram.h says; a
+/// **Rule.** Element i has the weight w[i]. It falls into a bin, below, above, or among the NaNs as histogram.h says. A
 /// point of several columns falls into a joint bin, outside, or among the NaNs as joint_histogram.h says. Each bin's
-/// total is the exact real sum of its weights, rounded once to f64 (to nearest, ties to even); an exact zero, and the
-/// total of an empty bin, is +0. Integer weights have exact integer totals besides: a total that does not fit i64 (u64
+/// total is the exact real sum of its weights, rounded once to f64 (to nearest, ties to even). An exact zero, and the
+/// total of an empty bin, is +0. Integer weights have exact integer totals besides. A total that does not fit i64 (u64
 /// for unsigned weights) is an error that names the bin, or, with `wrap`, is taken modulo 2^64. A bin with a NaN among
-/// its weights, or with infinities of both signs, has the quiet NaN 0x7ff8000000000000; one with infinities of one sign
+/// its weights, or with infinities of both signs, has the quiet NaN 0x7ff8000000000000. One with infinities of one sign
 /// has that infinity. With `variances` each bin also has the exact sum of its squared weights, rounded once to f64: the
 /// variance of the total of counted events. Nothing depends on the order of the data, on its pieces or on the device.
 ///
 /// **Limits.** Every dtype, for data and weights alike; 1 to 8 columns of one dtype; 1 to 2^32 rows; rows * joint
-/// bins at most 2^31. **Memory.** The exact sums, of integers and floats of 16, 32, 64 bits at most 33, 81, 537 bytes a
-/// bin and row, for each CPU thread while that is small; on a device 48, 160, 1,072 bytes. With variances about three
-/// times as much.
+/// bins at most 2^31. **Memory.** The exact sums. Those of integers and floats of 16, 32, 64 bits take at most 33, 81,
+/// 537 bytes a bin and row. Each CPU thread has its own while that is small. On a device 48, 160, 1,072 bytes. With
+/// variances about three times as much.
 /// **Complexity.** O(elements + bins). **Exceptions.** Error with invalid_argument (also: lengths that differ,
 /// overflow), unsupported, out_of_memory or device_lost; nothing of the caller's is changed then.
 /// **Method.** U. Kulisch's long accumulator for each bin (Computer Arithmetic and Validity, 2013).
@@ -68,7 +68,7 @@ class MASU_EXPORT WeightedHistogram {
   [[nodiscard]] std::span<const std::uint64_t> unsigned_totals(std::uint64_t row = 0) const {
     return part(unsigned_, row, false);
   }
-  /// The sum of the squared weights of each bin; empty unless asked for.
+  /// The sum of the squared weights of each bin; empty unless requested.
   [[nodiscard]] std::span<const double> variances(std::uint64_t row = 0) const { return part(variances_, row, false); }
 
   /// The totals outside all bins, in the same layout: below, above, NaN of one column; outside, NaN of several.
@@ -187,11 +187,11 @@ class MASU_EXPORT PreparedWeightedHistogram : public PreparedBins {
                                                                    const Bins& bins, const WeightedOptions& options);
 };
 
-/// Where a call leaves its results: prepared.numbers() of each, row by row the bins, then below, above and NaN, or of
-/// several columns outside and NaN.
+/// Where a call leaves its results: prepared.numbers() of each. Row by row these are the bins, then below, above and
+/// NaN, or of several columns outside and NaN.
 struct WeightedTotals {
   BufferBase& totals;                  ///< f64
-  BufferBase* variances = nullptr;     ///< f64: where they were asked for, and there only
+  BufferBase* variances = nullptr;     ///< f64: where they were requested, and there only
   BufferBase* integers = nullptr;      ///< the exact totals of integer weights modulo 2^64, i64 or u64; may be null
   const BufferBase* status = nullptr;  ///< one u32 that gets 1 where such a total does not fit, else 0; may be null
 };
@@ -263,8 +263,8 @@ struct IndexTotals {
 /// The exact total of the weights of each index, rounded once to f64, of data in host memory: at least `least` totals.
 /// Runs on the CPU, on all threads. Where few indices occur, time and memory go by those. `indices` are integers;
 /// `weights` are f64, f32 or integers of at most 32 bits. Returns nothing for other types (weighted_histogram with
-/// integer bins takes them), for no data, and where an index is negative or 2^31 or more, or `least` is more than 2^31.
-/// Throws invalid_argument for different lengths.
+/// integer bins takes them), and for no data. It also returns nothing if an index is negative or 2^31 or more, or
+/// `least` is more than 2^31. Throws invalid_argument for different lengths.
 MASU_EXPORT std::optional<IndexTotals> weighted_bincount(const ArrayView& indices, const ArrayView& weights,
                                                          std::uint64_t least = 0);
 

@@ -4,13 +4,17 @@
 import collections
 import json
 import os
+import pathlib
 import pty
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 import unittest
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "layout"))
+import prose
 from command import MASU, CommandTest, bmp24, masu, npy, pgm16, usable_devices
 
 
@@ -409,6 +413,7 @@ class Help(CommandTest):
                 self.assertNotIn("", (short[0], short[-1], whole[-1]))
                 names = [line.split()[0] for line in short if line.startswith("  -")]
                 self.assertLessEqual(set(names), {line.split()[0] for line in whole if line.startswith("  -")})
+                self.assertEqual([], prose.long_sentences(prose.of_help("\n".join(whole))))
         self.assertIn(b"--bins", self.ok("hist", "--help"))
 
 
