@@ -77,7 +77,7 @@ ANY_ARRAY = {  # functions whose types do not depend on the library
     **dict.fromkeys(("mean", "var", "std", "average", "compress"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
     "to_device": "DeviceArray",
 }
-DASK_RESULTS = {"histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
+DASK_RESULTS = {"average": "Any", "histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
                 "histogramdd": "tuple[Array, list[Array]]", "topk": "TopK", "unique": "Any"}
 ONE_AXIS = {"sort", "argsort", "partition", "argpartition", "cumsum", "topk", "unique", "argmax", "argmin"}
 PARAMETERS = {  # "function.name" where one name has another type elsewhere

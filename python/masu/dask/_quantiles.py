@@ -12,12 +12,13 @@ import math
 from functools import partial
 from typing import NamedTuple
 
+import dask.array as da
 import numpy as np
 
 from .. import _device, _device_array, _host, _masu, _order, _quantile
 from . import _graph
 
-__all__ = ["median", "percentile", "quantile"]
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
 
 _DIGIT = 16  # bits that a pass finds
 _COLLECTED = 2**20  # keys that may be collected in all
@@ -60,8 +61,28 @@ def percentile(a, q, axis=None, method="linear", keepdims=False, *, recompute=Fa
     return _found(_quantile.percentile, np.percentile, a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
 
 
+def nanmedian(a, axis=None, keepdims=False, *, recompute=False, split_every=None):
+    """The median without NaN along axes, as `masu.nanmedian` of the whole array; parameters are those of `median`.
+
+    >>> import dask.array, masu.dask
+    >>> float(masu.dask.nanmedian(dask.array.from_array([4.0, float("nan"), 3.0], chunks=2)).compute())
+    3.5
+    """
+    return _found(_quantile.nanmedian, np.median, a, {}, (), axis, keepdims, recompute, split_every)
+
+
+def nanquantile(a, q, axis=None, method="linear", keepdims=False, *, recompute=False, split_every=None):
+    """Quantiles without NaN along axes, as `masu.nanquantile` of the whole array; parameters are those of `quantile`."""
+    return _found(_quantile.nanquantile, np.quantile, a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
+
+
+def nanpercentile(a, q, axis=None, method="linear", keepdims=False, *, recompute=False, split_every=None):
+    """Percentiles without NaN along axes, as `masu.nanpercentile` of the whole array; parameters are those of `quantile`."""
+    return _found(_quantile.nanpercentile, np.percentile, a, {"q": q, "method": method}, np.shape(q), axis, keepdims, recompute, split_every)
+
+
 def _found(function, numpys, a, options, front, axis, keepdims, recompute, split_every):
-    name = numpys.__name__
+    name = function.__name__
     a = _graph.taken(name, a)
     _graph.options(name, split_every)
     # NumPy's dtype, and its errors for q and method
@@ -69,6 +90,10 @@ def _found(function, numpys, a, options, front, axis, keepdims, recompute, split
     axes = _graph.axes_of(a, axis)
     if axes is not None:
         return _graph.along(partial(function, **options), a, axes, dtype, keepdims, front)
+    ndim = a.ndim
+    if name.startswith("nan"):
+        a = _graph.flat(a)
+        a = a[~da.isnan(a)]
     tasks = _graph.Tasks(name, a, tuple(sorted(options.items(), key=str)), keepdims, recompute, split_every, over=[a])
     bits = 8 * a.dtype.itemsize
     blocks = _graph.blocks(a)
@@ -85,13 +110,13 @@ def _found(function, numpys, a, options, front, axis, keepdims, recompute, split
         parts = tasks.each(f"pass-{number}", _counted, [plan] * len(blocks), blocks)
         counts = tasks.tree(f"counts-{number}", _added, parts, split_every)
         plan = tasks.add(f"plan-{number}", _narrowed, plan, counts)
-    shape = (*front, *((1,) * a.ndim if keepdims else ()))
+    shape = (*front, *((1,) * ndim if keepdims else ()))
     signs = []
     if a.dtype.kind == "f":
         # chunks that are kept are looked at again where a zero was found; others in the last pass, where it may find one
         found = tasks.each("zeros", _zeros, blocks, [before if recompute else plan] * len(blocks))
         signs = [tasks.tree("signs", _zeros_of_all, found, split_every)]
-    result = tasks.add("result", partial(_computed, shape, dtype), plan, *signs)
+    result = tasks.add("result", partial(_computed, name, shape, dtype), plan, *signs)
     return tasks.array([result], tuple((n,) for n in shape), dtype)
 
 
@@ -295,8 +320,10 @@ def _places(plan):
     return _quantile.wanted(plan.function, plan.size, plan.dtype, **plan.options).places(plan.size)
 
 
-def _computed(shape, dtype, plan, zeros=None):
+def _computed(name, shape, dtype, plan, zeros=None):
     """The result of the elements that were found, zeros with their signs."""
+    if not plan.size and name.startswith("nan"):
+        return np.asarray(getattr(np, name)(np.full(1, np.nan, dtype), **plan.options), dtype).reshape(shape)[()]
     if not plan.size:
         return np.asarray(plan.function(np.empty(0, plan.dtype), **plan.options), dtype).reshape(shape)[()]
     elements = np.empty(plan.fronts.size, plan.dtype)

@@ -80,6 +80,47 @@ def mean(a, axis=None, dtype=None, keepdims=False, *, split_every=None, device=N
     return _moment(np.mean, _moments.mean, SumAccumulator.mean, a, axis, dtype, {}, keepdims, split_every, device)
 
 
+def average(a, axis=None, weights=None, returned=False, keepdims=False, *, split_every=None, device=None):
+    """The weighted average: `masu.average`, exact. Without weights it is `mean`.
+
+    With weights the sum of the products and the sum of the weights are exact, each rounded once. Then one array must be of floats, the
+    weights have the shape of `a`, and `axis` is None. With `returned` the sum of the weights is given too.
+
+    >>> import dask.array, masu.dask
+    >>> x = dask.array.from_array([1e100, 3.0, -1e100], chunks=2)
+    >>> float(masu.dask.average(x, weights=[1.0, 2.0, 1.0]).compute())
+    1.5
+    """
+    if weights is None and not returned:
+        return mean(a, axis, keepdims=keepdims, split_every=split_every, device=device)
+    a = _graph.taken("average", a)
+    by = a if weights is None else _graph.taken("average", weights)
+    common = np.promote_types(a.dtype, by.dtype).newbyteorder("=")
+    if weights is None or axis is not None or keepdims or a.ndim != by.ndim or common.kind != "f":
+        raise TypeError("average: returned needs weights; with these axis must be None, keepdims False, one array of floats, and both of one shape")
+    parts = [_graph.flat(one).astype(common) for one in (a, by)]
+    total = sum(parts[1], split_every=split_every, device=device)
+    found = dot(*parts, split_every=split_every, device=device)
+    found = found.map_blocks(partial(_graph.run, _divided), total, dtype=common, meta=np.empty((), common))
+    return (found, total) if returned else found
+
+
+def _divided(found, total):
+    if total == 0:
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+    return np.asarray(found / total)[()]
+
+
+def count_nonzero(a, axis=None, keepdims=False, *, split_every=None, device=None):
+    """How many elements are not zero, as `numpy.count_nonzero`. A NaN is not zero.
+
+    >>> import dask.array, masu.dask
+    >>> int(masu.dask.count_nonzero(dask.array.from_array([0, 1, 2], chunks=2)).compute())
+    2
+    """
+    return sum(_graph.taken("count_nonzero", a) != 0, axis, np.intp, keepdims, split_every=split_every, device=device)
+
+
 def var(a, axis=None, dtype=None, ddof=0, keepdims=False, *, split_every=None, device=None):
     """The exact variance along axes, rounded once: `masu.var` of the whole array. Other parameters are those of `sum`.
 
