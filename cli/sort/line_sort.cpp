@@ -116,13 +116,13 @@ void LineSort::refine() {
     const Equal some = left.back();
     left.pop_back();
     const std::span<const char*> records(records_.data() + some.first, some.count);
+    if (rest_of(records[0]).size() <= some.at) continue;  // the keys end here, all of them
     if (some.count <= few) {
       std::stable_sort(records.begin(), records.end(), [&](const char* a, const char* b) {
         return rest_of(a).substr(some.at) < rest_of(b).substr(some.at);
       });
       continue;
     }
-    if (rest_of(records[0]).size() <= some.at) continue;  // the keys end here, all of them
     words.resize(some.count);
     for (std::size_t i = 0; i < some.count; ++i) words[i] = word_at(rest_of(records[i]), some.at);
     masu::sort_by_key(request_.device, MutableArrayView(Dtype::u64, words.data(), words.size()),

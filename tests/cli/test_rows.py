@@ -141,6 +141,25 @@ class Lines(CommandTest):
                           "--smallest", "-k", first, "--nan", "last", "--lines", "--quiet")
             self.assertEqual(got.decode().splitlines(True), expected.splitlines(True)[:first + 1], (trial, asked))
 
+    def test_many_keys_that_begin_alike(self):
+        dice = random.Random(8)
+        for count in (255, 256, 257, 400, 3000):
+            for length in range(7, 27):
+                keys = ["w" * length + end for end in ("", "a", "b", "ab", "b" * 9)]
+                rows = [dice.choice(keys) for _ in range(count)]
+                order = sorted(range(count), key=lambda i: rows[i])
+                text = "".join(f"{key},{i}\n" for i, key in enumerate(rows))
+                self.assertEqual(self.sort(text, "-k", "1"), "".join(f"{rows[i]},{i}\n" for i in order), (count, length))
+        days = [f"2026-01-{dice.randint(1, 31):02d}" for _ in range(400)]
+        text = "day,place\n" + "".join(f"{day},{i}\n" for i, day in enumerate(days))
+        expected = "day,place\n" + "".join(f"{days[i]},{i}\n" for i in sorted(range(400), key=lambda i: days[i]))
+        self.assertEqual(self.sort(text, "--key", "day"), expected)
+        self.assertEqual(self.sort(text, "--key", "day:desc", "--index").split(),
+                         [str(i) for i in sorted(range(400), key=lambda i: days[i], reverse=True)])
+        whole = [2**53 + dice.randint(-1, 1) for _ in range(1000)]
+        self.assertEqual(self.sort("".join(f"{value}\n" for value in whole), "--lines", "-n"),
+                         "".join(f"{value}\n" for value in sorted(whole)))
+
     def test_through_files(self):
         dice = random.Random(6)
         rows = [[str(dice.randint(0, 3000)), f"{dice.random():.3f}", "w" * dice.randint(0, 90)] for _ in range(60_000)]
