@@ -101,7 +101,7 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
     return found
 
 
-def pieces(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | None = None, *, bytes: int = 1 << 26, dtype: Any = None,
+def pieces(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | None = None, *, bytes: int = 67_108_864, dtype: Any = None,
            format: str | None = None, header: bool | None = None, delimiter: str | None = None, comment: str | None = None,
            decimal: str | None = None, strict: bool = False, alpha: bool = True, offset: int | None = None, count: int | None = None,
            progress: Callable[[float], object] | None = None) -> Iterator[Any]:
