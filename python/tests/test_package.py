@@ -101,6 +101,9 @@ masu.loc(2.0) + 1 : masu.loc
 masu.SumAccumulator.of(x) + masu.SumAccumulator.of(x) : masu.SumAccumulator
 masu.QuantileFinder("f8", 0.5).result() : npt.NDArray[Any]
 masu.RowHistograms.of(y, 5)[0] : masu.Histogram
+masu.io.columns("x.csv") : list[str]
+masu.io.read("x.csv", ["a", "b"], progress=print) : Any
+next(masu.io.pieces("x.csv", "a", bytes=100)) : Any
 """.strip().splitlines()]
 
 

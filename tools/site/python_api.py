@@ -17,7 +17,7 @@ TITLES = {"_histogram": "Histograms", "_joint": "Histograms", "_bincount": "Hist
           "_groups": "Groups", "_sum_accumulator": "States of other results", "_states": "States of other results",
           "_device_array": "Devices and arrays", "_masu": "Devices and arrays", "_arrays": "Devices and arrays",
           "_program": "Kernels of your own"}  # by module, or by name
-OTHERS, DASK = "Other names", "Dask arrays (`masu.dask`)"
+OTHERS, FILES, DASK = "Other names", "Files (`masu.io`)", "Dask arrays (`masu.dask`)"
 
 
 def strings(module):
@@ -119,19 +119,29 @@ def first_sentence(text):
     return re.split(r"(?<=\.)\s", text.split("\n\n")[0].replace("\n", " "))[0].rstrip(".:")
 
 
+def packages(root, stubs):
+    """(how names begin, the public names, {file: its tree}, {name: its file}) of each package."""
+    def parsed(paths):
+        return {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+    for package, prefix in ((root / "python/masu", "masu"), (root / "python/masu/dask", "masu.dask")):
+        modules = parsed(sorted(package.glob("_*.py")))
+        yield prefix, stubs.sources(package)[0], modules, {
+            (one.asname or one.name): node.module for node in modules["__init__"].body if isinstance(node, ast.ImportFrom) for one in node.names}
+    modules = parsed([root / "python/masu/io.py"])
+    public = [one.name for one in modules["io"].body if isinstance(one, (ast.FunctionDef, ast.ClassDef)) and one.name[0] != "_"]
+    yield "masu.io", sorted(public), modules, dict.fromkeys(public, "io")
+
+
 def stage(root, write):
     spec = importlib.util.spec_from_file_location("stubs", root / "python/stubs.py")
     stubs = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(stubs)
     native = extension.described(root / "python/src")
     pages, groups = [], {}
-    for package, prefix in ((root / "python/masu", "masu"), (root / "python/masu/dask", "masu.dask")):
-        public, _ = stubs.sources(package)
-        modules = {path.stem: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(package.glob("_*.py"))}
+    for prefix, public, modules, homes in packages(root, stubs):
         definitions = {node.name: (module, node) for module in modules.values() for node in module.body
                        if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        homes = {(one.asname or one.name): node.module for node in modules["__init__"].body if isinstance(node, ast.ImportFrom)
-                 for one in node.names}
         for name in public:
             home = homes[name]
             found = next((node for node in modules.get(home, ast.Module([])).body if getattr(node, "name", None) == name), None)
@@ -149,10 +159,10 @@ def stage(root, write):
             twin = [other for other in public if other.lower() == name.lower()] != [name] and name != name.lower()
             page = title.removeprefix("masu.") + ("-class" if twin else "")
             pages.append(page)
-            group = TITLES.get(name, TITLES.get(home, OTHERS)) if prefix == "masu" else DASK
+            group = TITLES.get(name, TITLES.get(home, OTHERS)) if prefix == "masu" else FILES if prefix == "masu.io" else DASK
             groups.setdefault(group, []).append(f"| [{title}]({page}.rst) | {first_sentence(about)} |\n")
             write(f"python/masu/{page}.rst", f"{title}\n{'=' * len(title)}\n\n.. py:currentmodule:: {prefix}\n\n.. highlight:: python\n\n{text}")
-    order = [group for group in (*dict.fromkeys(TITLES.values()), OTHERS, DASK) if group in groups]
+    order = [group for group in (*dict.fromkeys(TITLES.values()), OTHERS, FILES, DASK) if group in groups]
     table = "".join(f"\n## {group}\n\n| name | |\n| --- | --- |\n{''.join(groups[group])}" for group in order)
     write("python/masu/index.md", "# Python reference\n\nEvery public name of the package, with its docstring.\n" + table
-          + "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages, key=lambda page: (page.startswith("dask."), page.lower()))) + "\n```\n")
+          + "\n```{toctree}\n:hidden:\n\n" + "\n".join(sorted(pages, key=lambda page: (page.partition(".")[0] if "." in page else "", page.lower()))) + "\n```\n")
