@@ -56,7 +56,7 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
   app.add_option(
          "INPUT", options.inputs, "",
          "A file (text, JSON, .npy, .npz[:NAME], image, raw; masu formats lists all), or - for standard input.\n"
-         "Standard input is read too where there is no INPUT and no terminal. Or a generator:\n"
+         "No INPUT is -, unless that is a terminal. Or a generator:\n"
          "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required();
   const Subcommand in = app.group("Input");

@@ -62,8 +62,8 @@ def segment_sum(a, offsets, *, device=None):
     so with the groups of ``group(ids, n)`` those of ``values[order]``. Returns an array of a's dtype, or of int64 or uint64 for
     integers, whose sums are modulo 2^64; 0 where a segment is empty. Sums by ids, in any order, are ``masu.bincount(ids, weights)``.
 
-    Raises ValueError for offsets that decrease, are negative or beyond the end; on a GPU, where they are not looked at, what is
-    not there counts as no element. Raises TypeError for other dtypes. Data of the host are added on the CPU.
+    Raises ValueError for offsets that decrease, are negative or beyond the end. On a GPU they are not checked: places outside
+    the values count as no element. Raises TypeError for other dtypes. Data of the host are added on the CPU.
 
     >>> import masu
     >>> masu.segment_sum([1e16, 1.0, -1e16, 3.0], [0, 3, 3, 4]).tolist()

@@ -46,7 +46,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
         All n + 1 edges, of the dtype that NumPy gives them.
 
     Counts, edges, dtypes, warnings and errors are NumPy's, bit for bit. Totals of floating-point weights are exact: the
-    real sum, rounded to float64 once and then to the weights' dtype, where NumPy's carry rounding errors; totals of
+    real sum, rounded to float64 once and then to the weights' dtype. NumPy's carry rounding errors. Totals of
     integer weights are exact, modulo the weights' dtype. Data, edges or weights of a dtype that masu lacks (object,
     longdouble, datetime; complex data) are NumPy's to count; with ``axis`` they are a TypeError. Where NumPy sums the
     weights, masu.Fallback is issued. Masked elements are left out, which NumPy counts; with ``axis`` they are a ValueError.

@@ -40,7 +40,7 @@ def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue,
     and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order of the
     data, and nothing overflows on the way. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give
     NaN, without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well,
-    where pandas' own sums leave it out; missing values (NA) of its nullable dtypes are a ValueError.
+    where pandas' own sums leave it out. Missing values (NA) of its nullable dtypes are a ValueError.
 
     Raises what NumPy raises, and hands to `numpy.sum` what `sort` hands to NumPy.
 

@@ -162,7 +162,7 @@ def _densities(density, dtype, counts, found):
 def bincount(x, weights=None, minlength=0, *, split_every=None, device=None):
     """How often each of the integers 0, 1, 2, … occurs: `masu.bincount` of the whole array, for any chunks.
 
-    `x` has one dimension. Totals of weights are exact. The length of the result is known after the computation only; with
+    `x` has one dimension. Totals of weights are exact. The length of the result is known after the computation only. With
     `minlength`, an element or a slice of the first `minlength` elements (``[2:5]``) can be taken before.
 
     >>> import dask.array, masu.dask

@@ -35,7 +35,7 @@ def median(a, axis=None, keepdims=False, *, recompute=False, split_every=None):
 
     Of all elements it is found in passes over the chunks (one for 8- and 16-bit data, two for 32 bits, two to four for 64
     bits) that exchange counts alone. `recompute`: True computes the chunks again for each pass, so that a worker needs
-    memory for few of them; by default they are kept from pass to pass. `split_every`: how many chunks' counts are put
+    memory for few of them. By default they are kept from pass to pass. `split_every`: how many chunks' counts are put
     together at a time. Along some of the axes, whole lines are brought together first.
 
     >>> import dask.array, masu.dask

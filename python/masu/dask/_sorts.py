@@ -26,7 +26,7 @@ def sort(a, axis=-1, *, device=None):
     """A sorted copy along an axis: `masu.sort` of the whole array, for any chunks; axis None sorts the flattened array.
 
     The sort is stable, NaN last. An array of one dimension is sorted in three steps: every chunk, the exact places where
-    the sorted chunks are divided, and what comes together; so each chunk crosses the network once, and the result has the
+    the sorted chunks are divided, and what comes together. So each chunk crosses the network once, and the result has the
     chunks of `a`. Along an axis of several, whole lines are brought together first.
 
     >>> import dask.array, masu.dask
