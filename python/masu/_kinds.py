@@ -252,7 +252,9 @@ def numpy_dtype(name, dtype):
 
 
 def in_words(dtype):
-    """A dtype that masu lacks, in an error; of dates with what to do."""
+    """A dtype that masu lacks, in an error; of dates and floats of 8 bits with what to do."""
+    if dtype.num > 255 and dtype.name in FLOAT8:
+        return f"{dtype}; use masu.convert(x, 'float32') first"
     return f"{dtype}; take the numbers of dates, view('int64'), with edges of the same unit" if dtype.kind in "mM" else str(dtype)
 
 

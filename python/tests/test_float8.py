@@ -119,20 +119,20 @@ def test_histogram(tensors, dtype):
 def test_bins_of_values(kind, dtype):
     make, _ = kind
     data = codes(1000).view(dtype)
-    h = masu.Histogram(make(data), 10, range=(-448, 448))
-    assert h.counts.tolist() == np.histogram(data.astype(np.float32), 10, (-448, 448))[0].tolist()
+    h = masu.Histogram.of(make(data), 10, range=(-448, 448))
+    assert h.counts().tolist() == np.histogram(data.astype(np.float32), 10, (-448, 448))[0].tolist()
     edges = np.float32([-100, -1, 0, 1, 100])
     assert np.asarray(masu.digitize(make(data), edges)).tolist() == np.digitize(data.astype(np.float32), edges).tolist()
 
 
 CALLS = {
     name: (lambda x, name=name: getattr(masu, name)(x)) for name in
-    "argmax argmin argsort cumsum count_nonzero group max mean median min minmax nanmedian sort std sum unique var bincount".split()
+    "argmax argmin argsort cumsum count_nonzero max mean median min minmax nanmedian sort std sum unique var bincount".split()
 } | {
     "argpartition": lambda x: masu.argpartition(x, 3), "partition": lambda x: masu.partition(x, 3),
     "compress": lambda x: masu.compress([True] * 40, x), "dot": lambda x: masu.dot(x, x),
     "histogram2d": lambda x: masu.histogram2d(x, x), "histogramdd": lambda x: masu.histogramdd([x, x]),
-    "nanpercentile": lambda x: masu.nanpercentile(x, 5), "nanquantile": lambda x: masu.nanquantile(x, 0.5),
+    "group": lambda x: masu.group(x, 3), "nanpercentile": lambda x: masu.nanpercentile(x, 5), "nanquantile": lambda x: masu.nanquantile(x, 0.5),
     "percentile": lambda x: masu.percentile(x, 5), "quantile": lambda x: masu.quantile(x, 0.5),
     "searchsorted": lambda x: masu.searchsorted(x, x), "segment_sum": lambda x: masu.segment_sum(x, [0, 5, 40]),
     "take": lambda x: masu.take(x, [1, 2]), "to_device": lambda x: masu.to_device(x, "cpu"), "topk": lambda x: masu.topk(x, 3),
@@ -143,6 +143,15 @@ CALLS = {
 def test_other_functions_name_convert(tensors, dtype, name):
     with pytest.raises(TypeError, match=rf"^{name}: the Tensor must be of a dtype that NumPy has, got torch.{dtype.name}; use .*masu\.convert"):
         CALLS[name](tensors(codes(40).view(dtype)))
+
+
+def test_arrays_that_numpy_has_no_function_for_name_convert(dtype):
+    data = codes(40).view(dtype)
+    for call in (lambda: masu.topk(data, 2), lambda: masu.to_device(data, "cpu"), lambda: masu.SumAccumulator.of(data),
+                 lambda: masu.RowHistograms.of(data.reshape(4, 10), 3, (0, 1)), lambda: masu.histogram(data.reshape(4, 10), 3, (0, 1), axis=1),
+                 lambda: masu.DeviceArray("cpu", dtype, (3,))):
+        with pytest.raises(TypeError, match=rf"{dtype.name}; use masu\.convert"):
+            call()
 
 
 def test_bad_input():
