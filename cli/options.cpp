@@ -60,7 +60,9 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
          "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required();
   const Subcommand in = app.group("Input");
-  in.add_option("--dtype", options.dtype, "DTYPE", "Element type of raw and text input: " + words_of("DTYPE"));
+  in.add_option(
+      "--dtype", options.dtype, "DTYPE|CODED",
+      "Element type of raw and text input: " + words_of("DTYPE") + ";\nof raw input also: " + words_of("CODED"));
   in.add_option("--column", options.columns, "NAME|N",
                 "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which.\n"
                 "JSON: the key, a.b for b of the object a")
@@ -155,7 +157,15 @@ bool is_column_name(const std::string& column) {
 io::SourceOptions source_options(const InputOptions& input, const CommonOptions& common) {
   io::SourceOptions result;
   result.format = io::input_format_from_name(input.format);
-  if (!input.dtype.empty()) result.dtype = named("--dtype", words_of("DTYPE"), input.dtype, dtype_from_name);
+  if (input.dtype.starts_with("f8") || input.dtype.starts_with("float8")) {
+    result.float8 = named("--dtype", words_of("CODED"), input.dtype, float8_from_name);
+    result.dtype = Dtype::f32;  // as which they are read
+    if (result.format == io::InputFormat::text || result.format == io::InputFormat::json) {
+      usage_error("--dtype {} is that of raw and .npy input, not of texts", input.dtype);
+    }
+  } else if (!input.dtype.empty()) {
+    result.dtype = named("--dtype", words_of("DTYPE"), input.dtype, dtype_from_name);
+  }
   if (!input.offset.empty()) result.offset = whole_number("--offset", input.offset, 0, no_limit);
   if (!input.count.empty()) result.count = whole_number("--count", input.count, 0, no_limit);
   result.boolean = input.dtype == "bool";
@@ -266,6 +276,7 @@ bool literal(const std::string& word) {
 const std::vector<ValueName>& value_names() {
   static const std::vector<ValueName> table = {
       {"DTYPE", ValueKind::words, dtype_words()},
+      {"CODED", ValueKind::words, names_to(Float8::e5m2)},
       {"RULE", ValueKind::words, names_to(Estimator::sqrt)},
       {"ALGORITHM", ValueKind::words, names_to(SortAlgorithm::merge)},
       {"METHOD", ValueKind::words, names_to(QuantileMethod::nearest)},

@@ -75,7 +75,7 @@ RESULTS = {
 }
 ANY_ARRAY = {  # functions whose types do not depend on the library
     **dict.fromkeys(("mean", "var", "std", "average", "compress"), "Any"), "lexsort": "_Counts", "histogramdd": "tuple[Any, list[Any]]", "topk": "TopK", "group": "Groups",
-    "to_device": "DeviceArray",
+    "to_device": "DeviceArray", "convert": "Any",
 }
 DASK_RESULTS = {"average": "Any", "histogram": "tuple[Array, Array]", "histogram2d": "tuple[Array, Array, Array]",
                 "histogramdd": "tuple[Array, list[Array]]", "topk": "TopK", "unique": "Any"}
@@ -84,7 +84,8 @@ PARAMETERS = {  # "function.name" where one name has another type elsewhere
     "stable": "bool | None", "descending": "bool | _NoValueType | None", "keepdims": "bool", "density": "bool | None",
     **dict.fromkeys(("return_index", "return_inverse", "return_counts", "equal_nan", "sorted", "overwrite_input", "right", "largest",
                      "recompute", "returned"), "bool"),
-    **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "to_device.device": "str | Device",
+    **dict.fromkeys(("minlength", "k", "n", "row", "index", "bytes"), "int"), "device": "_Device", "convert.dtype": "npt.DTypeLike",
+    "format": 'Literal["float8_e4m3fn", "float8_e5m2"] | None', "to_device.device": "str | Device",
     "DeviceArray.device": "Device", "kth": "npt.ArrayLike", "q": "npt.ArrayLike", "array": "npt.ArrayLike",
     "side": 'Literal["left", "right"]', "dtype": "npt.DTypeLike | None", "ddof": "float", "correction": "float | _NoValueType",
     "method": "_Method", "mode": 'Literal["raise", "wrap", "clip"]', "QuantileFinder.method": "str", "split_every": "int | Literal[False] | None", "source": "str", "options": "str",

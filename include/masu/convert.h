@@ -15,6 +15,8 @@
 /// gives: infinity, or the greatest finite number, depending on the rounding.
 /// **To the same dtype** elements are copied, bit by bit; with ConvertOptions::negate floats get the other sign, with
 /// ConvertOptions::truth bytes become truth values.
+/// **Floats of 8 bits** are bytes that ConvertOptions::float8 says the format of; they are input only. Every float
+/// dtype holds each of their numbers.
 /// **Limits.** Every pair of dtypes; up to 2^48 elements. No device needs fp64 for it.
 /// **Overlap** of `in` and `out` is an error.
 /// **Complexity.** O(n). **Memory.** On a device a few KiB in addition to the data; on `cpu` none.
@@ -32,9 +34,11 @@
 #include <masu/buffer.h>
 #include <masu/device.h>
 #include <masu/dtype.h>
+#include <masu/float8.h>
 #include <masu/stream.h>
 
 #include <cstdint>
+#include <optional>
 #include <ranges>
 #include <string_view>
 #include <vector>
@@ -65,6 +69,8 @@ struct ConvertOptions {
   bool negate = false;
   /// From u8 to u8 only: writes 1 for each element that is not 0, and 0 for the others.
   bool truth = false;
+  /// From u8 only: the bytes are codes of that format, and the numbers they stand for are converted.
+  std::optional<Float8> float8{};
   /// Temporary memory to use instead of allocating: at least convert_workspace() bytes on the device, aligned to
   /// 16 bytes. Not used on `cpu`.
   const BufferBase* workspace = nullptr;

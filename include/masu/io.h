@@ -5,6 +5,7 @@
 #pragma once
 
 #include <masu/dtype.h>
+#include <masu/float8.h>
 #include <masu/version.h>
 
 #include <array>
@@ -36,6 +37,7 @@ struct SourceOptions {
   InputFormat format = InputFormat::automatic;
   std::optional<Dtype> dtype;          ///< raw: needed; text: the type of its numbers, else they decide it:
                                        ///< whole ones i64 (u64 beyond), with decimals f64; elsewhere it must agree
+  std::optional<Float8> float8{};      ///< raw, .npy of V1: bytes are codes of that format; they are read as f32
   std::uint64_t offset = 0;            ///< raw: bytes to skip
   std::optional<std::uint64_t> count;  ///< raw: elements to read at most
   Endian endian = Endian::little;      ///< raw

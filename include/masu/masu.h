@@ -12,6 +12,8 @@
 #include <masu/device.h>
 #include <masu/dtype.h>
 #include <masu/error.h>
+#include <masu/float8.h>
+#include <masu/float8_histogram.h>
 #include <masu/floating_point.h>
 #include <masu/gather.h>
 #include <masu/group.h>

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
-from ._arrays import to_device
+from ._arrays import convert, to_device
 from ._bin_axis import Bins, loc, rebin
 from ._bincount import bincount, digitize
 from ._device_array import DeviceArray

@@ -143,7 +143,9 @@ def _taken(value, device, name):
 
 def read(array, device, name="masu"):
     """`taken` of what is only read: truth values on a device as bytes 0 and 1, and bfloat16 as float32 where that is what is
-    computed with."""
+    computed with; floats of 8 bits are so in the functions that take them."""
+    if not isinstance(array, _masu.DeviceArray) and name in _TAKE_FLOAT8 and hasattr(array, "view") and (form := _kinds.float8_of(array)):
+        return numbers(taken(_codes(array), device, name), form, device)
     found = taken(array, device, name)
     if not isinstance(found, _masu.DeviceArray):
         return found
@@ -161,6 +163,72 @@ _FLOAT = np.dtype(np.float32)
 _ROUNDED = frozenset(("quantile", "nanquantile", "percentile", "nanpercentile", "median", "nanmedian"))
 _BY_FLOATS = _ROUNDED | {"histogram", "histogram_bin_edges", "histogram2d", "histogramdd", "digitize", "bincount", "Histogram",
                          "RowHistograms", "JointHistogram", "WeightedHistogram"}
+
+
+_TAKE_FLOAT8 = frozenset(("convert", "histogram", "histogram_bin_edges", "digitize", "Histogram"))
+
+
+def _codes(array):
+    """Floats of 8 bits as the bytes that they are, in the same memory."""
+    return array.view((_library(array) or np).uint8)
+
+
+def numbers(codes, form, device):
+    """Floats of 8 bits, given as bytes, in float32, which holds each."""
+    if isinstance(codes, _masu.DeviceArray):
+        with _masu.OnStream([codes]):
+            result = _on_device.empty(codes, "f32")
+            if codes.size:
+                _masu.convert(codes, result, codes.device, form)
+        return result
+    codes = native(np.asarray(codes))
+    result = np.empty(codes.shape, _FLOAT)
+    if codes.size:
+        _masu.convert(codes.reshape(-1), result.reshape(-1), _device.device_for(device, codes), form)
+    return result
+
+
+def convert(x, dtype, *, format=None, device=None):
+    """The elements of `x` in another dtype: ``numpy.asarray(x).astype(dtype)``, and of floats of 8 bits.
+
+    Parameters
+    ----------
+    x : array_like
+        The data, of any shape; also of the dtypes ``float8_e4m3fn`` and ``float8_e5m2`` of ml_dtypes, PyTorch and JAX.
+    dtype : dtype
+        One of bool, an integer, bfloat16 or float16 to float64.
+    format : {"float8_e4m3fn", "float8_e5m2"}, optional
+        Of ``x`` of uint8: the bytes are the codes of such numbers.
+    device : str or masu.Device, optional
+        Where to convert codes of the host; ``"cpu"`` unless MASU_DEVICE says otherwise.
+
+    Returns
+    -------
+    array
+        Of the shape of ``x`` and its library: where ``x`` has the dtype, it may be ``x`` itself.
+
+    Floats are rounded once, to nearest even; on a device integers are taken modulo the range. Numbers of 8 bits go by way
+    of float32, which holds each exactly. Raises TypeError for another dtype or format, and for a format where ``x`` is not of
+    uint8. ``histogram``, ``histogram_bin_edges``, ``digitize`` and ``Histogram`` take tensors of 8 bits too; other functions
+    need them converted. Arrays of ml_dtypes are NumPy's to compute with.
+
+    >>> import numpy as np, masu
+    >>> masu.convert(np.uint8([0x38, 0xc0]), "float32", format="float8_e4m3fn")
+    array([ 1., -2.], dtype=float32)
+    """
+    dtype = numpy_dtype("convert", dtype)
+    _device_array.dtype_name(dtype)
+    if (on := adapter(device, x)) is None:
+        return in_kind(convert, locals())
+    x = on.plain(x)
+    if format is None and (format := _kinds.float8_of(x)):
+        x = _codes(x)
+    if format is not None:
+        if format not in _kinds.FLOAT8 or x.dtype != np.uint8:
+            raise TypeError("convert: format must be float8_e4m3fn or float8_e5m2, of data of uint8, "
+                            f"got {format} of data of {x.dtype}")
+        x = numbers(x, format, device)
+    return on.converted(x, dtype)
 
 
 def _rounded(result):
@@ -236,7 +304,7 @@ def _way_out(array):
         return "must not have the conjugate bit; use resolve_conj() first"
     dtype = str(getattr(array, "dtype", ""))
     if dtype.startswith("torch.") and ("float" in dtype or dtype.endswith(("bits8", "int4"))) and not hasattr(np, dtype[6:]):
-        return f"must be of a dtype that NumPy has, got {dtype}; use float() first"
+        return f"must be of a dtype that NumPy has, got {dtype}; use float() or masu.convert first"
     return None
 
 

@@ -73,7 +73,7 @@ def segment_sum(a, offsets, *, device=None):
         return in_kind(segment_sum, locals())
     data = on.native(_kinds.whole(a) if on is _host else a)
     if data.dtype.kind == "b" or not _kinds.has_dtype(data):
-        raise TypeError(f"segment_sum: the dtype must be an integer or float16 to float64, got {data.dtype}")
+        raise TypeError(f"segment_sum: the dtype must be an integer or float16 to float64, got {_kinds.in_words(data.dtype)}")
     places = offsets if isinstance(offsets, _masu.DeviceArray) else _kinds.native(_kinds.whole(offsets))
     if places.dtype.kind not in "iu":
         raise TypeError(f"segment_sum: offsets must be integers, got {places.dtype}")

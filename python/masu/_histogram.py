@@ -141,7 +141,7 @@ def _definite(name, data, bins, range, weights):
 
 def everything(a, bins, range, weights, device):
     """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances."""
-    data, by, bins = (_arrays.read(x, device, "Histogram") if _kinds.foreign(x) else x for x in (a, weights, bins))
+    data, by, bins = (_arrays.read(x, device, "Histogram") if _kinds.foreign(x) or _kinds.float8_of(x) else x for x in (a, weights, bins))
     with _masu.OnStream(_arrays.on_devices(data, by, bins)):
         _bins.check_edges("Histogram", bins := _rules.on_host(bins))
         on, given = _on_device if isinstance(data, _masu.DeviceArray) else _host, data

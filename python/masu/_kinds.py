@@ -54,6 +54,19 @@ def is_bfloat16(dtype):
             getattr(dtype, "__name__", None) == "bfloat16" or str(dtype) in ("bfloat16", "torch.bfloat16"))
 
 
+#: Formats of floats of 8 bits, by the names that ml_dtypes, PyTorch and JAX give their dtypes.
+FLOAT8 = frozenset(("float8_e4m3fn", "float8_e5m2"))
+
+
+def float8_of(array):
+    """Which of these an array of any library has; None for others."""
+    dtype = getattr(array, "dtype", None)
+    if dtype is None or isinstance(dtype, np.dtype) and dtype.num < 256:
+        return None
+    name = str(dtype).removeprefix("torch.")
+    return name if name in FLOAT8 else None
+
+
 def dtype_of(dtype):
     """`np.dtype(dtype)`, or BFLOAT16."""
     return BFLOAT16 if dtype is not None and is_bfloat16(dtype) else np.dtype(dtype)
@@ -239,7 +252,9 @@ def numpy_dtype(name, dtype):
 
 
 def in_words(dtype):
-    """A dtype that masu lacks, in an error; of dates with what to do."""
+    """A dtype that masu lacks, in an error; of dates and floats of 8 bits with what to do."""
+    if dtype.num > 255 and dtype.name in FLOAT8:
+        return f"{dtype}; use masu.convert(x, 'float32') first"
     return f"{dtype}; take the numbers of dates, view('int64'), with edges of the same unit" if dtype.kind in "mM" else str(dtype)
 
 

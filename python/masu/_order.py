@@ -362,7 +362,7 @@ def topk(a, k, axis=-1, *, largest=True, lengths=None, sorted=True, index_dtype=
     if data is NUMPY:
         data = a if on is not _host else _kinds.whole(a)
         if not _kinds.has_dtype(data):
-            raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {data.dtype}")
+            raise TypeError(f"topk: the dtype must be bool, an integer or float16 to float64, got {_kinds.in_words(data.dtype)}")
     data, axis = one_axis(data, axis)
     k = number_of_first(k, data.shape[axis])
     if index_dtype not in (np.int32, np.int64):

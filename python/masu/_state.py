@@ -163,7 +163,7 @@ def name_of(name, dtype):
     if dtype is _kinds.BFLOAT16:
         return "bf16"
     if dtype.num not in _kinds.NATIVE:
-        raise TypeError(f"{name}: the dtype must be bool, an integer, bfloat16 or float16 to float64, got {dtype}")
+        raise TypeError(f"{name}: the dtype must be bool, an integer, bfloat16 or float16 to float64, got {_kinds.in_words(dtype)}")
     return f"{dtype.kind}{8 * dtype.itemsize}"
 
 

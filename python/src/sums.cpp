@@ -149,13 +149,13 @@ void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device
 }
 
 // Each element in the result's dtype: integers modulo its range, floats rounded to nearest; truth values on a device as
-// bytes 0 and 1.
-void convert(nb::handle data, nb::handle result, const Device& device) {
+// bytes 0 and 1. `float8`: the format of bytes that are codes.
+void convert(nb::handle data, nb::handle result, const Device& device, const std::optional<std::string>& float8) {
   const Input input(data);
   const Output output(result);
   call([&] {
-    const masu::ConvertOptions options{.overflow = masu::Overflow::wrap,
-                                       .truth = input.is_truth() && output.is_truth()};
+    masu::ConvertOptions options{.overflow = masu::Overflow::wrap, .truth = input.is_truth() && output.is_truth()};
+    if (float8) options.float8 = masu::float8_from_name(*float8);
     if (input.on_device()) masu::convert(input.buffer(), input.dtype(), output.buffer(), output.dtype(), options);
     else masu::convert(device, input.view(), output.view(), options);
   });
@@ -169,7 +169,7 @@ void register_sums(nb::module_& m) {
   m.def("sum_columns", sum_columns);
   m.def("moments", moments);
   m.def("reduce_rows", reduce_rows);
-  m.def("convert", convert);
+  m.def("convert", convert, nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
   m.def("cumsum", cumsum);
   m.def("segment_sum", segment_sum);
 }

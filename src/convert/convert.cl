@@ -38,6 +38,25 @@
 #if MASU_ELEMENT_CLASS == 2
 #define CONVERT_SOURCE_BIAS ((1 << (CONVERT_SOURCE_BITS - 2 - MASU_FRACTION)) - 1)
 #define CONVERT_SOURCE_MASK (((MASU_BITS)1 << MASU_FRACTION) - 1)
+// The first magnitude that is no finite number.
+#if MASU_FINITE
+#define CONVERT_SOURCE_END (MASU_SIGN - 1)
+#else
+#define CONVERT_SOURCE_END MASU_INFINITY_BITS
+#endif
+#if CONVERT_SOURCE_BITS == 8
+// An f16 has the fraction's bits in front. Where it has more of exponent, the number is 2^8 times as large.
+inline float float8_value(const uint bits) {
+  const uint magnitude = bits & 0x7fu;
+#if MASU_FINITE
+  const float x = masu_half_value(magnitude << 7) * 256.0f;
+  if (magnitude == 0x7fu) return as_float(0x7fc00000u);
+#else
+  const float x = masu_half_value(magnitude << 8);
+#endif
+  return (bits & 0x80u) != 0 ? -x : x;
+}
+#endif
 #endif
 
 #if MASU_NEGATE
@@ -56,11 +75,12 @@ inline CONVERT_TARGET converted(const MASU_BITS source, uint *bad) { return sour
 #define CONVERT_TARGET_INFINITY ((CONVERT_TARGET)CONVERT_TARGET_EXPONENTS << MASU_TARGET_FRACTION)
 
 #define CONVERT_TARGET_EXPONENT_BITS (MASU_TARGET_BITS - 1 - MASU_TARGET_FRACTION)
-// The instructions of all architectures know no bf16, whose exponent is that of f32.
-#define CONVERT_ANY_BF16                                                          \
+// The instructions of all architectures know no bf16, whose exponent is that of f32, and no floats of 8 bits.
+#define CONVERT_WITHOUT_INSTRUCTION                                               \
   ((MASU_TARGET_BITS == 16 && CONVERT_TARGET_EXPONENT_BITS == 8) ||               \
-   (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 16 && MASU_EXPONENT_BITS == 8))
-#if (defined(MASU_CUDA) || defined(__NV_CL_C_VERSION)) && !CONVERT_ANY_BF16
+   (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 16 && MASU_EXPONENT_BITS == 8) || \
+   (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 8))
+#if (defined(MASU_CUDA) || defined(__NV_CL_C_VERSION)) && !CONVERT_WITHOUT_INSTRUCTION
 #define CONVERT_NATIVE 1
 #else
 #define CONVERT_NATIVE 0
@@ -154,9 +174,11 @@ inline CONVERT_TARGET converted(const MASU_BITS source, uint *bad) {
 #if MASU_ELEMENT_CLASS == 2
   const uint negative = (source & MASU_SIGN) != 0;
   const MASU_BITS magnitude = source & ~MASU_SIGN;
-  if (magnitude >= MASU_INFINITY_BITS) {
+  if (magnitude >= CONVERT_SOURCE_END) {
     const CONVERT_TARGET infinite = CONVERT_TARGET_INFINITY | (negative ? CONVERT_TARGET_SIGN : 0);
+#if !MASU_FINITE
     if (magnitude == MASU_INFINITY_BITS) return infinite;
+#endif
     const ulong payload = magnitude & CONVERT_SOURCE_MASK;
 #if MASU_FRACTION > MASU_TARGET_FRACTION
     const CONVERT_TARGET kept = (CONVERT_TARGET)(payload >> (MASU_FRACTION - MASU_TARGET_FRACTION));
@@ -210,8 +232,8 @@ inline CONVERT_TARGET converted(const MASU_BITS source, uint *bad) {
 inline ulong whole_part(const MASU_BITS magnitude, uint *beyond) {
   const ulong significand = (magnitude & CONVERT_SOURCE_MASK) | (ulong)1 << MASU_FRACTION;
   const int shift = (int)(magnitude >> MASU_FRACTION) - CONVERT_SOURCE_BIAS - MASU_FRACTION;
-  *beyond = magnitude >= MASU_INFINITY_BITS || shift + MASU_FRACTION >= 64;
-  if (magnitude >= MASU_INFINITY_BITS) return 0;
+  *beyond = magnitude >= CONVERT_SOURCE_END || shift + MASU_FRACTION >= 64;
+  if (magnitude >= CONVERT_SOURCE_END) return 0;
   if (shift >= 0) return shift < 64 ? significand << shift : 0;
   return shift > -64 ? significand >> -shift : 0;
 }

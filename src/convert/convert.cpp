@@ -24,6 +24,12 @@ constexpr std::array<std::string_view, 3> overflows = {"error", "saturate", "wra
 constexpr std::array<std::string_view, 4> roundings = {"nearest-even", "zero", "up", "down"};
 
 ConvertRule rule_for(Dtype in, Dtype out, const ConvertOptions& options) {
+  if (options.float8) {
+    if (in != Dtype::u8 || options.truth || options.negate) {
+      call::refuse(name, fmt::format("float8 needs u8, without truth and negate, got {}", to_string(in)));
+    }
+    return make_rule(in, out, options.overflow, options.rounding, options.float8);
+  }
   if (options.truth) {
     if (in != Dtype::u8 || out != Dtype::u8 || options.negate) {
       call::refuse(name,
@@ -61,6 +67,10 @@ class Conversion final : public call::Primitive {
         rule_(rule_for(in.dtype(), out.dtype(), options)) {}
 
  private:
+  [[nodiscard]] std::string source_text() const {
+    return rule_.float8 ? fmt::format("{}", float8_values(*rule_.float8)[fault_.element])
+                        : text_of(rule_.source_dtype, fault_.element);
+  }
   void check() override {
     if (in_.count() != out_.count()) {
       refuse(fmt::format("as many elements out as in, got {} for {}", out_.count(), in_.count()));
@@ -97,7 +107,8 @@ class Conversion final : public call::Primitive {
     }
     if (!fault_.found()) return;
     refuse(fmt::format("every value must fit {}, got {} {} at position {}", to_string(rule_.target_dtype),
-                       to_string(rule_.source_dtype), text_of(rule_.source_dtype, fault_.element), fault_.position));
+                       rule_.float8 ? to_string(*rule_.float8) : to_string(rule_.source_dtype), source_text(),
+                       fault_.position));
   }
 
   const Operand& out_;

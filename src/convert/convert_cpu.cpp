@@ -9,9 +9,11 @@
 #include "runtime/stream_out.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 
 namespace masu {
 
@@ -39,6 +41,37 @@ std::uint64_t convert_singly(const ConvertRule& rule, const std::byte* in, std::
   return first;
 }
 
+// What the codes of floats of 8 bits become.
+struct CodeTable {
+  std::array<std::uint64_t, 256> bits{};
+  std::array<bool, 256> bad{};
+
+  explicit CodeTable(const ConvertRule& rule) {
+    for (unsigned code = 0; code < bits.size(); ++code) bits[code] = convert_bits(rule, code, bad[code]);
+  }
+
+  // The first position of what does not fit, where that is asked for.
+  template <class Bits>
+  std::uint64_t convert(const std::byte* in, std::byte* out, std::uint64_t count, bool looks) const {
+    std::array<Bits, 256> made;
+    std::transform(bits.begin(), bits.end(), made.begin(), [](std::uint64_t each) { return static_cast<Bits>(each); });
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::memcpy(out + i * sizeof(Bits), &made[std::to_integer<unsigned>(in[i])], sizeof(Bits));
+    }
+    if (!looks) return no_position;
+    const auto* found =
+        std::find_if(in, in + count, [&](std::byte code) { return bad[std::to_integer<unsigned>(code)]; });
+    return found == in + count ? no_position : static_cast<std::uint64_t>(found - in);
+  }
+  std::uint64_t convert(const ConvertRule& rule, const std::byte* in, std::byte* out, std::uint64_t count) const {
+    const bool looks = rule.overflow == Overflow::error;
+    if (rule.target.bits == 8) return convert<std::uint8_t>(in, out, count, looks);
+    if (rule.target.bits == 16) return convert<std::uint16_t>(in, out, count, looks);
+    if (rule.target.bits == 32) return convert<std::uint32_t>(in, out, count, looks);
+    return convert<std::uint64_t>(in, out, count, looks);
+  }
+};
+
 // Floats, as unsigned integers of their width.
 template <class Bits>
 void negate(const std::byte* in, std::byte* out, std::uint64_t count) {
@@ -63,7 +96,8 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
   const std::uint64_t in_bytes = rule.source.bits / 8;
   const std::uint64_t out_bytes = rule.target.bits / 8;
   const bool copies = rule.copies();
-  const bool fast = !rule.negate && !rule.truth && has_fast_way(rule);
+  const std::optional<CodeTable> codes = rule.float8 ? std::optional<CodeTable>(rule) : std::nullopt;
+  const bool fast = !rule.negate && !rule.truth && !codes && has_fast_way(rule);
   const bool streams = count * out_bytes >= runtime::stream_out_bytes;
   std::atomic<std::uint64_t> first{no_position};
   runtime::parallel_parts(count, task_elements, [&](std::uint64_t begin, std::uint64_t end) {
@@ -89,7 +123,8 @@ std::uint64_t convert_cpu(const ConvertRule& rule, const void* in, void* out, st
       std::byte* made = streams ? buffer : target;
       std::uint64_t bad = no_position;
       const bool unfit = fast && convert_fast(rule, source, made, part);  // it has saturated then
-      if (!fast || (unfit && rule.overflow == Overflow::error)) bad = convert_singly(rule, source, made, part);
+      if (codes) bad = codes->convert(rule, source, made, part);
+      else if (!fast || (unfit && rule.overflow == Overflow::error)) bad = convert_singly(rule, source, made, part);
       if (streams) runtime::stream_out(target, buffer, part * out_bytes);
       if (bad == no_position || rule.overflow != Overflow::error) continue;
       std::uint64_t known = first.load();

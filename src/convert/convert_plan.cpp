@@ -79,8 +79,8 @@ void define_to_integer(Defines& defines, const ConvertRule& rule) {
   const std::string below = to.is_signed ? fmt::format("{}", to.below() + (low_fits ? 0 : 1)) : "1";
   const unsigned width = to.bits - (to.is_signed ? 1 : 0);
   const std::string whole = fmt::format("{}{}", to.is_signed ? "" : "u", to.bits == 64 ? "long" : "int");
-  defines.push_back({"MASU_VALUE", names_of(rule.source_dtype).kernel_type});
-  defines.push_back({"MASU_AS_VALUE", names_of(rule.source_dtype).from_bits});
+  defines.push_back({"MASU_VALUE", rule.float8 ? "float" : names_of(rule.source_dtype).kernel_type});
+  defines.push_back({"MASU_AS_VALUE", rule.float8 ? "float8_value" : names_of(rule.source_dtype).from_bits});
   defines.push_back({"MASU_WHOLE", whole});
   defines.push_back({"MASU_LOW_FITS", low_fits});
   defines.push_back({"MASU_LOW", fmt::format("(-{}.0{})", below, suffix)});
@@ -112,12 +112,17 @@ std::vector<runtime::Define> Plan::defines(const ConvertRule& rule) const {
                     {"MASU_NEGATE", rule.negate},
                     {"MASU_TRUTH", rule.truth},
                     {"MASU_FP64", fp64},
+                    {"MASU_FINITE", rule.source.finite},
                     {"MASU_TARGET_BITS", rule.target.bits},
                     {"MASU_TARGET_KIND", element_class(rule.target_dtype)}};
   if (rule.target.is_float) define_to_float(result, rule);
   else if (rule.source.is_float) define_to_integer(result, rule);
   else define_integers(result, rule);
-  return element_defines(rule.source_dtype, std::move(result));
+  if (!rule.float8) return element_defines(rule.source_dtype, std::move(result));
+  result.push_back({"MASU_ELEMENT_BYTES", 1U});
+  result.push_back({"MASU_ELEMENT_CLASS", element_class(Dtype::f32)});
+  result.push_back({"MASU_EXPONENT_BITS", 7 - rule.source.fraction});
+  return result;
 }
 
 Plan make(const DeviceInfo& device, const ConvertRule& rule, std::uint64_t count, std::uint64_t in_offset,
@@ -173,8 +178,8 @@ std::uint64_t nan_of(const Format& from, const Format& to, std::uint64_t payload
 std::uint64_t whole_part(const Format& from, std::uint64_t magnitude, bool& beyond) {
   const std::uint64_t significand = (magnitude & from.mask()) | std::uint64_t{1} << from.fraction;
   const int shift = static_cast<int>(magnitude >> from.fraction) - from.bias() - static_cast<int>(from.fraction);
-  beyond = magnitude >= from.infinity() || shift + static_cast<int>(from.fraction) >= 64;
-  if (magnitude >= from.infinity()) return 0;
+  beyond = magnitude >= from.end() || shift + static_cast<int>(from.fraction) >= 64;
+  if (magnitude >= from.end()) return 0;
   if (shift >= 0) return shift < 64 ? significand << shift : 0;
   return shift > -64 ? significand >> -shift : 0;
 }
@@ -200,13 +205,19 @@ Format format_of(Dtype dtype) noexcept {
   return format;
 }
 
-ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding rounding) noexcept {
+ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding rounding,
+                      std::optional<Float8> float8) noexcept {
   ConvertRule rule{source, target, format_of(source), format_of(target), overflow, rounding};
+  if (float8) {
+    const bool finite = *float8 == Float8::e4m3fn;
+    rule.float8 = float8;
+    rule.source = {.bits = 8, .is_float = true, .is_signed = true, .fraction = finite ? 3U : 2U, .finite = finite};
+  }
   const Format& from = rule.source;
   const Format& to = rule.target;
   const FloatFormat target_format = float_format(target);
   // Only a float format with few exponent bits has a smaller range than an integer.
-  if (to.is_float) {
+  if (to.is_float && !float8) {  // whose numbers all floats hold
     const double most = from.is_float ? greatest_of(float_format(source)) : static_cast<double>(from.most());
     rule.limited = most > greatest_of(target_format);
   }
@@ -254,7 +265,7 @@ std::uint64_t convert_bits(const ConvertRule& rule, std::uint64_t bits, bool& ba
   if (!to.is_float) {
     bool beyond = false;
     if (!from.is_float) return to_integer(rule, negative, magnitude, beyond, bad);
-    if (magnitude > from.infinity()) {  // NaN
+    if (magnitude >= from.end() && !from.is_infinity(magnitude)) {  // NaN
       bad = true;
       return 0;
     }
@@ -262,8 +273,8 @@ std::uint64_t convert_bits(const ConvertRule& rule, std::uint64_t bits, bool& ba
     return to_integer(rule, negative, whole, beyond, bad);
   }
   const std::uint64_t sign = negative ? to.sign() : 0;
-  if (from.is_float && magnitude >= from.infinity()) {
-    return sign | (magnitude == from.infinity() ? to.infinity() : nan_of(from, to, magnitude & from.mask()));
+  if (from.is_float && magnitude >= from.end()) {
+    return sign | (from.is_infinity(magnitude) ? to.infinity() : nan_of(from, to, magnitude & from.mask()));
   }
   if (rule.limited && magnitude >= (negative ? rule.limit_down : rule.limit_up)) {
     bad = true;

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,11 +27,15 @@ struct Format {
   bool is_float = false;
   bool is_signed = false;
   unsigned fraction = 0;
+  bool finite = false;  // floats without infinities, whose greatest magnitude is NaN
 
   [[nodiscard]] std::uint64_t sign() const noexcept { return std::uint64_t{1} << (bits - 1); }
   [[nodiscard]] unsigned exponents() const noexcept { return (1U << (bits - 1 - fraction)) - 1; }  // that of infinity
   [[nodiscard]] int bias() const noexcept { return static_cast<int>(exponents() >> 1); }
   [[nodiscard]] std::uint64_t infinity() const noexcept { return std::uint64_t{exponents()} << fraction; }
+  [[nodiscard]] bool is_infinity(std::uint64_t magnitude) const noexcept { return !finite && magnitude == infinity(); }
+  // The first magnitude of a float that is no finite number.
+  [[nodiscard]] std::uint64_t end() const noexcept { return finite ? sign() - 1 : infinity(); }
   [[nodiscard]] std::uint64_t mask() const noexcept { return (std::uint64_t{1} << fraction) - 1; }
   // Integers: the greatest, and how far the least is below zero.
   [[nodiscard]] std::uint64_t most() const noexcept { return ~std::uint64_t{0} >> (64 - bits + (is_signed ? 1 : 0)); }
@@ -45,8 +50,9 @@ struct ConvertRule {
   Format target;
   Overflow overflow = Overflow::error;  // wrap where every value fits
   Rounding rounding = Rounding::nearest_even;
-  bool negate = false;  // floats of one dtype: the other sign, and nothing else
-  bool truth = false;   // u8 to u8: 1 for what is not 0
+  bool negate = false;             // floats of one dtype: the other sign, and nothing else
+  bool truth = false;              // u8 to u8: 1 for what is not 0
+  std::optional<Float8> float8{};  // u8: what the bytes are codes of
   // To floats: whether values can overflow, and the first magnitudes that do (bits, of floats); what they become.
   bool limited = false;
   std::uint64_t limit_up = 0;
@@ -54,9 +60,10 @@ struct ConvertRule {
   std::uint64_t overflow_up = 0;
   std::uint64_t overflow_down = 0;
 
-  [[nodiscard]] bool copies() const noexcept { return source_dtype == target_dtype && !negate && !truth; }
+  [[nodiscard]] bool copies() const noexcept { return source_dtype == target_dtype && !negate && !truth && !float8; }
 };
-ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding rounding) noexcept;
+ConvertRule make_rule(Dtype source, Dtype target, Overflow overflow, Rounding rounding,
+                      std::optional<Float8> float8 = {}) noexcept;
 
 // The target's bits for the source's; sets bad where the value does not fit.
 std::uint64_t convert_bits(const ConvertRule& rule, std::uint64_t bits, bool& bad) noexcept;

@@ -3,6 +3,8 @@
 #include "all_dtypes.h"
 #include "io/test_files.h"
 
+#include <cmath>
+
 namespace masu::io::test {
 namespace {
 
@@ -112,6 +114,40 @@ TEST(Npy, BfloatIsRawData) {
   expect_bad(npy("{'descr': '', 'fortran_order': False, 'shape': (1,), }", "ab"), "dtype '' is not one");
   const Bytes two("\x80\x3f\0\x40", 4);
   expect_values<Bfloat16>(two, {Bfloat16{0x3f80}, Bfloat16{0x4000}}, raw(Dtype::bf16));
+}
+
+TEST(Raw, FloatsOf8BitsAreReadAsF32) {
+  for (const Float8 format : {Float8::e4m3fn, Float8::e5m2}) {
+    Bytes codes;
+    std::vector<float> numbers;
+    for (unsigned code = 0; code < 256; ++code) {
+      const float number = float8_values(format)[code];
+      if (std::isnan(number)) continue;
+      codes.push_back(static_cast<char>(code));
+      numbers.push_back(number);
+    }
+    SourceOptions options = raw(Dtype::f32);
+    options.float8 = format;
+    for (const Endian endian : {Endian::little, Endian::big}) {
+      options.endian = endian;
+      expect_values(codes, numbers, options);
+      expect_values(Bytes(), std::vector<float>(), options);
+    }
+    options.offset = 3;
+    options.count = 100;
+    expect_values(codes, std::vector<float>(numbers.begin() + 3, numbers.begin() + 103), options);
+    options = {};
+    options.float8 = format;
+    const Bytes header = "{'descr': '<V1', 'fortran_order': False, 'shape': (2, 100), }   ";
+    expect_values(npy(header, codes.substr(0, 200)), std::vector<float>(numbers.begin(), numbers.begin() + 200),
+                  options);
+    const auto part = open_bytes(npy(header, codes.substr(0, 200)), options);
+    ASSERT_TRUE(part->take_part(50, 7));
+    EXPECT_EQ(values<float>(*part), std::vector<float>(numbers.begin() + 50, numbers.begin() + 57));
+    expect_bad(npy(header, codes.substr(0, 199)), "npy: 200 elements", options);
+  }
+  expect_bad(npy("{'descr': '|V1', 'fortran_order': False, 'shape': (1,), }", "a"),
+             "floats of 8 bits are read with --dtype f8e4m3fn or f8e5m2");
 }
 
 TEST(Npy, DtypesAsNumpyTakesThem) {

@@ -225,6 +225,9 @@ std::unique_ptr<Source> open_input(Input input) {
       options.format != InputFormat::npy) {
     input.reader.fail("has arrays with names: they are npy, so no other --input-format does");
   }
+  const bool codes =
+      options.format == InputFormat::automatic && !zip && !several && !is_npy(head) && !image_format(head);
+  if (options.float8 && codes) return open_raw(std::move(input));
   switch (options.format) {
     case InputFormat::raw: return open_raw(std::move(input));
     case InputFormat::text: return open_text(std::move(input));

@@ -23,7 +23,8 @@ class FlatSource final : public Source {
       : reader_(std::move(input.reader)),
         info_(std::move(info)),
         layout_(layout),
-        may_map_(input.options.map && !layout.swap && !layout.boolean && info_.count) {}
+        stored_bytes_(layout.float8 ? 1 : size_of(info_.dtype)),
+        may_map_(input.options.map && !layout.swap && !layout.boolean && !layout.float8 && info_.count) {}
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
 
@@ -34,12 +35,14 @@ class FlatSource final : public Source {
     }
     if (mapping_ != nullptr) {
       mapping_->check();
-      reader_.seek(layout_.start + done_ * size_of(info_.dtype));
+      reader_.seek(layout_.start + done_ * stored_bytes_);
     }
     if (layout_.count) count = std::min(count, *layout_.count - done_);
-    const std::size_t element = size_of(info_.dtype);
-    count = std::min<std::uint64_t>(count, SIZE_MAX / element);
-    const std::size_t got = reader_.read(target, count * element);
+    const std::size_t element = stored_bytes_;
+    count = std::min<std::uint64_t>(count, SIZE_MAX / size_of(info_.dtype));
+    // Codes lie at the end of the memory first, so that the numbers never catch up with what is to be read.
+    auto* const stored = static_cast<std::byte*>(target) + (size_of(info_.dtype) - element) * count;
+    const std::size_t got = reader_.read(stored, count * element);
     const bool fixed = info_.count.has_value();
     if (got != count * element && (fixed || got % element != 0))
       reader_.fail("truncated: the file ends at byte {}, {}", reader_.position(),
@@ -50,6 +53,13 @@ class FlatSource final : public Source {
     if (layout_.boolean) {
       auto* bytes = static_cast<std::uint8_t*>(target);
       std::transform(bytes, bytes + elements, bytes, [](std::uint8_t byte) -> std::uint8_t { return byte != 0; });
+    }
+    if (layout_.float8) {
+      const auto values = float8_values(*layout_.float8);
+      for (std::uint64_t i = 0; i < elements; ++i) {
+        const float value = values[std::to_integer<std::size_t>(stored[i])];
+        std::memcpy(static_cast<std::byte*>(target) + i * sizeof value, &value, sizeof value);
+      }
     }
     done_ += elements;
     if (layout_.whole && done_ == *layout_.count) reader_.compare_checksum();
@@ -77,7 +87,7 @@ class FlatSource final : public Source {
   bool take_part(std::uint64_t first, std::uint64_t count) override {
     if (!info_.count || !reader_.size() || started_ || mapping_ != nullptr) return false;
     check_part(info_, first, count);
-    layout_.start += first * size_of(info_.dtype);
+    layout_.start += first * stored_bytes_;
     layout_.count = count;
     layout_.whole = false;
     info_.count = count;
@@ -96,6 +106,7 @@ class FlatSource final : public Source {
   Reader reader_;
   SourceInfo info_;
   FlatLayout layout_;
+  std::size_t stored_bytes_;  // of an element in the file
   bool may_map_;
   std::unique_ptr<FileMapping> mapping_;  // once a view was asked for
   std::uint64_t done_ = 0;
@@ -118,14 +129,15 @@ std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout lay
 std::unique_ptr<Source> open_raw(Input input) {
   const SourceOptions& options = input.options;
   Reader& reader = input.reader;
-  if (!options.dtype)
+  if (!options.dtype && !options.float8)
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: a raw file needs a dtype", reader.name()));
   SourceInfo info;
   info.name = reader.name();
   info.format = "raw";
-  info.dtype = *options.dtype;
-  const std::size_t element = size_of(info.dtype);
+  info.dtype = options.float8 ? Dtype::f32 : *options.dtype;
+  const std::size_t element = options.float8 ? 1 : size_of(info.dtype);
   FlatLayout layout;
+  layout.float8 = options.float8;
   layout.start = options.offset;
   layout.count = options.count;
   layout.boolean = info.boolean = options.boolean && element == 1;
@@ -348,14 +360,16 @@ std::unique_ptr<Source> open_npy(Input input) {
 
   const std::string_view name = header.descr;
   const char order = name.empty() ? ' ' : name[0];
-  const std::optional<Descr> found = find_descr(name);
+  const auto float8 = name.ends_with("V1") ? input.options.float8 : std::nullopt;  // as NumPy saves ml_dtypes'
+  const std::optional<Descr> found = float8 ? Descr{Dtype::f32, false} : find_descr(name);
   if (!found) {
     // NumPy saves bfloat16 of ml_dtypes so.
     const std::string hint = name.ends_with("V2") ? fmt::format(
                                                         "; elements of bf16 are read as raw data (--input-format "
                                                         "raw --dtype bf16 --offset {})",
                                                         reader.position())
-                                                  : "";
+                             : name.ends_with("V1") ? "; floats of 8 bits are read with --dtype f8e4m3fn or f8e5m2"
+                                                    : "";
     reader.fail("npy: dtype '{}' is not one that masu reads{}", printable(name), hint);
   }
   if (input.options.dtype && *input.options.dtype != found->dtype)
@@ -375,7 +389,7 @@ std::unique_ptr<Source> open_npy(Input input) {
     if (!product) reader.fail("npy: the shape has more elements than masu can count");
     count = *product;
   }
-  const auto bytes = checked_product(count, size_of(info.dtype));
+  const auto bytes = checked_product(count, float8 ? 1 : size_of(info.dtype));
   if (!bytes) reader.fail("npy: the shape has more bytes than masu can count");
   info.shape = std::move(header.shape);
   info.count = count;
@@ -384,7 +398,8 @@ std::unique_ptr<Source> open_npy(Input input) {
   layout.count = count;
   layout.whole = true;
   layout.boolean = info.boolean = found->boolean;
-  layout.swap = size_of(info.dtype) > 1 && (order == '<' || order == '>') &&
+  layout.float8 = float8;
+  layout.swap = !float8 && size_of(info.dtype) > 1 && (order == '<' || order == '>') &&
                 (order == '>') != (std::endian::native == std::endian::big);
   reader.require(layout.start, *bytes, 0, fmt::format("npy: {} elements of {}", count, to_string(info.dtype)));
   return flat_source(std::move(input), std::move(info), layout);

@@ -97,6 +97,7 @@ struct FlatLayout {
   bool swap = false;                   // the bytes of an element are in the other order
   bool whole = false;                  // all that the file is read for: then its checksum is compared
   bool boolean = false;                // bytes other than 0 become 1
+  std::optional<Float8> float8{};      // bytes are codes, which become f32
 };
 std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout layout);
 

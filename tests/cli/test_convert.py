@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from command import CommandTest, masu, usable_devices
+from command import CommandTest, masu, npy, usable_devices
 from samples import DTYPES, loads, sample
 
 GREATEST = {"f2": 65504, "f4": float(np.finfo("f4").max), "f8": float(np.finfo("f8").max)}
@@ -123,6 +123,29 @@ class ConvertTest(CommandTest):
         for memory in ([], ["--memory", "1000"]):
             self.fails(1, "convert", file, "--to", "u8", "-o", self.path("o.npy"), *memory, says="4321")
         self.assertEqual(os.listdir(self.folder), ["in.npy"])
+
+    def test_floats_of_8_bits(self):
+        codes = np.arange(256, dtype=np.uint8)
+        magnitude, sign = codes & 127, np.where(codes < 128, 1, -1)
+        # e5m2 is the upper half of float16; e4m3fn has 2^8 times the value of such bits, and one NaN.
+        numbers = {"f8e5m2": (codes.astype("u2") << 8).view("f2").astype("f4"),
+                   "f8e4m3fn": np.where(magnitude == 127, np.nan, sign * (magnitude.astype("u2") << 7).view("f2").astype("f4") * 256).astype("f4")}
+        raw, saved = self.write("codes.raw", codes.tobytes()), self.write("codes.npy", npy("<V1", (16, 16), codes.tobytes()))
+        made = self.path("made.npy")
+        for dtype, expected in numbers.items():
+            for name, shape in ((raw, (256,)), (saved, (16, 16))):
+                for to, kind in (("f16", "f2"), ("f32", "f4"), ("f64", "f8")):
+                    self.ok("convert", name, "--dtype", dtype, "--to", to, "--verify", "-o", made)
+                    np.testing.assert_array_equal(np.load(made), expected.astype(kind).reshape(shape), strict=True)
+            self.ok("convert", raw, "--dtype", "float8_" + dtype[2:], "--count", "9", "--offset", "100", "--to", "f32", "-o", made)
+            np.testing.assert_array_equal(np.load(made), expected[100:109])
+            found = self.json(raw, "--dtype", dtype, "--bins", "7", "--range=-448:448", "--verify")
+            self.assertEqual(found["counts"], np.histogram(expected, 7, (-448, 448))[0].tolist())
+        out = ("--to", "f32", "-o", self.path("none.npy"))
+        self.fails(2, "convert", raw, "--dtype", "f8", *out, says="--dtype takes f8e4m3fn or f8e5m2, got 'f8'")
+        self.fails(2, "convert", raw, "--dtype", "u8", "--to", "f8e5m2", "-o", self.path("none.npy"), says="--to takes")
+        self.fails(2, "convert", raw, "--dtype", "f8e5m2", "--input-format", "text", *out, says="that of raw and .npy input")
+        self.fails(1, "convert", saved, *out, says="floats of 8 bits are read with --dtype f8e4m3fn or f8e5m2")
 
     def test_wrong_use(self):
         for arguments in ([], ["--to", "f128"], ["--to", "u8", "--wrap", "--saturate"], ["--to", "u8", "--json"],
