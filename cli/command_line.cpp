@@ -226,6 +226,9 @@ CommandLine::Parsed CommandLine::parse(int argc, char** argv) {
     // What the machine reads is what is asked about it.
     if (arguments != std::vector<std::string>{"formats"}) arguments.emplace_back("--help");
   }
+  if (arguments.size() == 1 && (arguments.front() == "version" || arguments.front() == "-v")) {
+    return {Parsed::What::print, "", version_ + "\n"};
+  }
   const std::string& first = arguments.front();
   const auto list = subcommands(*app_);
   const bool known = std::any_of(list.begin(), list.end(), [&](const CLI::App* app) { return app->check_name(first); });

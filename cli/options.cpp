@@ -171,6 +171,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.boolean = input.dtype == "bool";
   result.alpha = input.alpha;
   result.endian = is_second("--endian", input.endian, "little", "big") ? io::Endian::big : io::Endian::little;
+  result.one_column = !input.every_column && input.columns.empty();
   result.delimiter = input.delimiter == "\\t" ? "\t" : input.delimiter;
   result.header = input.header || std::ranges::any_of(input.columns, is_column_name);
   result.comment = input.comment;

@@ -43,13 +43,14 @@ struct InputOptions {
   bool header = false;
   bool strict = false;
   bool alpha = true;
-  bool words = false;        // whether texts and dates are taken too
-  bool dates = false;        // whether dates are, and no texts
-  bool text = false;         // --text
-  bool ignore_case = false;  // of texts
-  bool any_order = false;    // of texts
-  std::string needed_by;     // what needs every entry of a text
-  bool places = false;       // of numbers in a text will be asked for
+  bool every_column = false;  // of a text, where none is chosen: they are a matrix
+  bool words = false;         // whether texts and dates are taken too
+  bool dates = false;         // whether dates are, and no texts
+  bool text = false;          // --text
+  bool ignore_case = false;   // of texts
+  bool any_order = false;     // of texts
+  std::string needed_by;      // what needs every entry of a text
+  bool places = false;        // of numbers in a text will be asked for
 };
 
 // What commands of one INPUT, taken as an array, have in common.

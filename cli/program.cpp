@@ -136,10 +136,16 @@ Ending run(const CommandProgram& program, int argc, char** argv) {
                    program.name + " help COMMAND says more, man masu-COMMAND all. " + program.more);
   std::vector<Command> list;
   for (const auto add : program.commands) list.push_back(add(line));
-  // For the build and for packagers.
+  // For completions, the build and packagers.
+  if (argc == 4 && std::string_view(argv[1]) == "--print" && std::string_view(argv[2]) == "columns") {
+    std::string names;
+    for (const std::string& name : io::columns(argv[3])) names += visible(name) + "\n";
+    return print(names);
+  }
   if (program.name == "masu" && (argc == 3 || argc == 4) && std::string_view(argv[1]) == "--print") {
     if (const auto file = shell_file(line, argv[2], argc == 4 ? argv[3] : "")) return print(*file);
-    return usage("--print takes commands, man [COMMAND], bash, zsh or fish, got '" + std::string(argv[argc - 1]) + "'");
+    return usage("--print takes commands, man [COMMAND], bash, zsh, fish or columns FILE, got '" +
+                 std::string(argv[argc - 1]) + "'");
   }
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text, parsed.status);

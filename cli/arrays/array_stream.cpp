@@ -275,7 +275,10 @@ namespace {
 // A row is a number of entries, so each of them counts.
 InputOptions input_of(const ArrayOptions& asked) {
   InputOptions input = asked.input;
-  if (!asked.rows.empty()) input.needed_by = "--rows";
+  if (!asked.rows.empty()) {
+    input.needed_by = "--rows";
+    input.every_column = true;
+  }
   return input;
 }
 

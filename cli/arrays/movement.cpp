@@ -371,6 +371,7 @@ Command add_convert(CommandLine& line) {
   return array_command<ConvertCommandOptions>(
       line, "convert", "Convert numbers to another element type", convert_examples, Printed::nothing, run_command,
       [](const Subcommand& app, ConvertCommandOptions& options) {
+        options.input.every_column = true;
         app.add_option("--to", options.to, "DTYPE", "The element type of the result").required();
         app.add_flag("--saturate", options.saturate, "A value that does not fit becomes the nearest that does");
         app.add_flag("--wrap", options.wrap,
@@ -395,6 +396,7 @@ Command add_transpose(CommandLine& line) {
   return array_command<TransposeCommandOptions>(
       line, "transpose", "Transpose a matrix", transpose_examples, Printed::nothing, run_command,
       [](const Subcommand& app, TransposeCommandOptions& options) {
+        options.input.every_column = true;
         app.add_option(
             "--shape", options.shape, "R,C",
             "The rows and columns of the input (those of a .npy file or image, the lines and fields of a text)");

@@ -176,7 +176,7 @@ constexpr const char* reduce_examples = R"(Examples:
   masu reduce table.raw --dtype f32 --rows 1000 --op norm2 -o norms.npy)";
 
 struct ReduceCommandOptions : ArrayOptions {
-  std::string ops = "sum,mean,min,max";
+  std::string ops;
   std::string ddof = "0";
   std::string result = "f64";
 };
@@ -193,8 +193,27 @@ std::vector<std::string> parse_ops(const std::string& text) {
   return ops;
 }
 
+// Those of --op, else the usual ones.
+std::vector<std::string> ops_for(const ReduceCommandOptions& asked, const io::ValueNames* names) {
+  return parse_ops(!asked.ops.empty() ? asked.ops : names == nullptr ? "sum,mean,min,max" : "mean,min,max");
+}
+
+// Whether the result is a value, or lies between values: it has the names that they have.
+bool is_value(const std::string& op) {
+  return op == "mean" || op == "min" || op == "max" || op == "median";
+}
+
 bool is_place(const std::string& op) {
   return op == "argmin" || op == "argmax";
+}
+
+// Instants count from a day that means nothing.
+void check_instants(const io::SourceInfo& info, const std::vector<std::string>& ops) {
+  for (const std::string& op : ops) {
+    if (is_value(op) || is_place(op) || op == "count" || op == "skipped") continue;
+    data_error("{}: dates have no {}: of them there are mean, min, max, median, argmin, argmax, count and skipped",
+               info.name, op);
+  }
 }
 
 void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFound& found) {
@@ -308,13 +327,20 @@ Exit run_groups(const ReduceCommandOptions& asked, const ReduceRequest& request,
 Exit run_command(ReduceCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   ReduceRequest request;
-  request.ops = parse_ops(asked.ops);
+  request.ops = ops_for(asked, nullptr);
   const ColumnsForm form = columns_form(common, request.ops.size() == 1);
   request.result = parse_result(asked.result);
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
   if (!asked.group.empty()) return run_groups(asked, request, form);
   asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
+  asked.input.dates = true;
   ArrayStream stream(asked, Work::reading, "reduce");
+  const io::ValueNames* const names = stream.info().names.get();
+  if (names != nullptr) {
+    request.ops = ops_for(asked, names);
+    request.result = Dtype::f64;  // has each microsecond of the dates in use
+    check_instants(stream.info(), request.ops);
+  }
   request.rows = stream.rows();
   request.row_length = stream.row_length();
   request.memory = stream.memory();
@@ -335,7 +361,8 @@ Exit run_command(ReduceCommandOptions& asked) {
   }
 
   ColumnsResult result;
-  for (const std::string& name : request.ops) result.heads.push_back({name, name});
+  for (const std::string& name : request.ops)
+    result.heads.push_back({name, name, false, is_value(name) ? names : nullptr});
   result.pieces = [&](const ColumnsResult::Taker& take) {
     std::vector<ArrayView> views;
     for (const Column& column : found.columns) views.push_back(column.view());
@@ -344,7 +371,8 @@ Exit run_command(ReduceCommandOptions& asked) {
   if (request.row_length && (form == ColumnsForm::csv || form == ColumnsForm::tsv)) result.rows.assign(request.rows, 1);
   result.one = !request.row_length;
   result.bare = request.ops.size() == 1;
-  result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", found.count, to_string(dtype), stream.json_end(seconds));
+  result.json_rest =
+      fmt::format(R"("n":{},"dtype":"{}",{})", found.count, type_name(stream.info()), stream.json_end(seconds));
   write_columns(result, form, common);
   stream.tell(found.count, seconds);
   return Exit::done;

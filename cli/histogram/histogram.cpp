@@ -176,8 +176,9 @@ HistogramJob HistogramCommandOptions::job() const {
   // Texts and dates are one column, counted.
   InputOptions of_values = input;
   of_values.any_order = true;
-  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() && !density &&
-                    !cumulative && !percent && !equalize && !otsu && group.empty();
+  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() && !cumulative &&
+                    !equalize && !otsu && group.empty();
+  of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
   if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
   job.source = source_options(of_values, common);
   // A value that cannot be read would part the weights from their values.
@@ -435,6 +436,10 @@ Exit run_command(HistogramCommandOptions& asked) {
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);
     if (!ranks().first()) return Exit::done;
+    if (asked.density && result.source.names) {
+      usage_error("--density is per unit of a number, {} has {}; --percent has shares", result.source.name,
+                  has_texts(result) ? "texts" : "dates");
+    }
     make_visible(result, form, to_stdout);
     // On standard output each result stands on its own; a file appears when all are done.
     std::optional<io::OutputFile> stream;

@@ -141,6 +141,10 @@ struct NamedBars {
   std::vector<std::uint64_t> counts;
   std::uint64_t other = 0;  // the count of all others
   std::uint64_t distinct = 0;
+  std::uint64_t all = 0;  // that were counted
+  [[nodiscard]] double percent(std::uint64_t count) const {
+    return 100 * static_cast<double>(count) / static_cast<double>(all);
+  }
 };
 bool has_texts(const HistogramResult& result);
 NamedBars named_bars(const HistogramResult& result, std::uint64_t limit);

@@ -103,6 +103,7 @@ NamedBars named_bars(const HistogramResult& result, std::uint64_t limit) {
               descending);
   NamedBars bars;
   bars.distinct = counts.size();
+  bars.all = result.n();
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (i < limit) bars.texts.push_back((*result.source.names)(order[i]));
     if (i < limit) bars.counts.push_back(keys[i]);
@@ -118,10 +119,14 @@ std::string other_label(const NamedBars& bars) {
 void write_named_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink, char separator) {
   const NamedBars bars = named_bars(result, options.limit);
   const std::string input = options.several ? csv_field(result.source.name) + separator : "";
-  if (options.first)
-    sink(fmt::format("{}value{}count\n", options.several ? std::string("input") + separator : "", separator));
+  if (options.first) {
+    sink(fmt::format("{}value{}count{}\n", options.several ? std::string("input") + separator : "", separator,
+                     options.percent ? separator + std::string("percent") : ""));
+  }
   for (std::size_t i = 0; i < bars.texts.size(); ++i) {
-    sink(fmt::format("{}{}{}{}\n", input, csv_field(bars.texts[i]), separator, bars.counts[i]));
+    const std::string share =
+        options.percent ? separator + io::format_number(bars.percent(bars.counts[i])) : std::string();
+    sink(fmt::format("{}{}{}{}{}\n", input, csv_field(bars.texts[i]), separator, bars.counts[i], share));
   }
 }
 
@@ -135,6 +140,10 @@ void write_named_json(const HistogramResult& result, const WriteOptions& options
   to.list(bars.texts.size(), [&](std::uint64_t i) { to.add(json_string(bars.texts[i])); });
   to.add(R"(,"counts":)");
   to.list(bars.counts.size(), [&](std::uint64_t i) { to.add(fmt::to_string(bars.counts[i])); });
+  if (options.percent) {
+    to.add(R"(,"percent":)");
+    to.list(bars.counts.size(), [&](std::uint64_t i) { to.add(io::format_number(bars.percent(bars.counts[i]))); });
+  }
   to.add(fmt::format(R"(,"other":{},"distinct":{}{},{}}})", bars.other, bars.distinct,
                      json_report(result.texts.front().second, result.source.notes), json_seconds(result.seconds)));
   to.add("\n");

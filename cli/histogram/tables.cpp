@@ -335,10 +335,14 @@ void write_named_table(const HistogramResult& result, const WriteOptions& option
   if (options.log_counts) head += ", bars by the logarithm of the counts";
   sink(fmt::format("{}\n\nn {}\n", head, result.n()));
   std::vector<Bar> bars;
-  for (std::size_t i = 0; i < named.texts.size(); ++i) bars.push_back({named.texts[i], named.counts[i], {}});
+  const auto add = [&](const std::string& label, std::uint64_t count) {
+    Bar& bar = bars.emplace_back(Bar{label, count, {}});
+    if (options.percent) bar.more.push_back(table_number(named.percent(count), percent_digits));
+  };
+  for (std::size_t i = 0; i < named.texts.size(); ++i) add(named.texts[i], named.counts[i]);
   if (options.on_terminal) std::ranges::for_each(bars, [](Bar& bar) { bar.label = visible(bar.label); });
-  if (named.other != 0) bars.push_back({other_label(named), named.other, {}});
-  write_bars(bars, {}, options, sink);
+  if (named.other != 0) add(other_label(named), named.other);
+  write_bars(bars, options.percent ? std::vector<std::string>{"percent"} : std::vector<std::string>(), options, sink);
 }
 
 }  // namespace

@@ -30,8 +30,9 @@ std::string command_cases(const CommandText& command) {
   std::string text = fmt::format("    {})\n      case $option in\n", joined(command.names, "|"));
   for (const OptionText& option : command.options) {
     if (option.argument.empty()) continue;
-    text +=
-        fmt::format("        {}) {}; known=1 ;;\n", joined(option.names, "|"), settings(candidates(option.argument)));
+    const bool column = option.argument.starts_with("NAME|N") || option.argument.starts_with("COLUMN");
+    text += fmt::format("        {}) {}{}; known=1 ;;\n", joined(option.names, "|"),
+                        settings(candidates(option.argument)), column ? " columns=1" : "");
   }
   text += "      esac\n      if [[ -z $known && $current == -* ]]; then\n        words='";
   std::vector<std::string> names;
@@ -51,7 +52,7 @@ std::string command_cases(const CommandText& command) {
 // The words are taken from the line itself: bash parts them at '=' and ':' too.
 constexpr std::string_view head = R"(# bash completion of masu, made by masu --print bash
 _masu() {
-  local line=${COMP_LINE:0:COMP_POINT} words='' files='' folders='' known='' command='' option='' i
+  local line=${COMP_LINE:0:COMP_POINT} words='' files='' folders='' columns='' known='' command='' option='' i
   local -a typed
   read -ra typed <<<"$line"
   [[ $line == *[[:space:]] ]] && typed+=('')
@@ -69,10 +70,20 @@ _masu() {
   case $command in
 )";
 
-constexpr std::string_view tail = R"(  esac
+constexpr std::string_view tail = R"bash(  esac
   COMPREPLY=()
-  local reply
-  while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen -W "$words" -- "$value")
+  local reply list=''
+  # The last word of a list is completed.
+  [[ -n $known && -z $files && $value == *,* ]] && list=${value%,*},
+  while IFS= read -r reply; do COMPREPLY+=("$prefix$list$reply"); done < <(compgen -W "$words" -- "${value#"$list"}")
+  # The names of columns are those of the first file.
+  for ((i = 2; i < last; ++i)); do
+    [[ -n $columns && -f ${typed[i]} ]] || continue
+    while IFS= read -r reply; do
+      [[ $list$reply == "$value"* ]] && COMPREPLY+=("$prefix$list$(printf %q "$reply")")
+    done < <("${typed[0]}" --print columns "${typed[i]}" 2>/dev/null)
+    break
+  done
   if [[ -n $files ]]; then
     while IFS= read -r reply; do COMPREPLY+=("$prefix$reply"); done < <(compgen -f -- "$value")
     compopt -o filenames 2>/dev/null
@@ -89,7 +100,7 @@ constexpr std::string_view tail = R"(  esac
   return 0
 }
 complete -F _masu masu
-)";
+)bash";
 
 }  // namespace
 

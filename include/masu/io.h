@@ -46,6 +46,9 @@ struct SourceOptions {
   std::string column;                  ///< text: a name of the header, or a number from 1 (name:X, number:N where it
                                        ///< could be both); empty: every field. JSON: the key, a.b for b of the
                                        ///< object a; empty: the only one
+  bool one_column = false;             ///< text without `column`: several columns are an error, those of a header, or
+                                       ///< between other delimiters than white space. One line is a list. Lines of
+                                       ///< numbers are a matrix where a delimiter is given; whole lines may be texts
   std::string delimiter;               ///< text: one character, or tab, comma, semicolon, pipe, space, or blanks (runs
                                        ///< of white space); empty: the first line decides
   bool header = false;                 ///< text: the first line names the columns

@@ -74,7 +74,7 @@ namespace {
 
 constexpr std::uint64_t most_names = std::uint64_t{1} << 20;
 constexpr std::uint64_t most_name_bytes = std::uint64_t{1} << 26;
-constexpr std::size_t shown_fields = 5;
+constexpr std::size_t shown_columns = 8;
 constexpr std::string_view candidates = "\t,;|";  // the first one that occurs in the first line is taken
 
 struct DelimiterName {
@@ -156,12 +156,17 @@ TextFields::Glance TextFields::glance() {
   try {
     while (inside.next(field)) {
       if (found.lines == 0) {
-        if (found.first.size() < shown_fields) found.first.push_back(printable(field.text));
+        if (found.first.size() < shown_columns) {
+          if (parse_any_number(trimmed(field.text)).kind != TextNumber::no_number) ++found.numbers;
+          found.first.push_back(printable(trimmed(field.text)));
+        }
         found.ends_empty = found.ends_empty || ((field.last || field.index == 0) && field.text.empty());
         ++found.fields;
       }
+      found.pairs = found.pairs && is_of_pair(field);
       if (!field.last) continue;
       if (inside.position() == bytes.size() && bytes.size() >= Reader::peek_limit) break;
+      found.columns = found.columns && field.index != 0;
       found.same = found.same && field.index + 1 == found.fields;
       ++found.lines;
     }
@@ -170,14 +175,18 @@ TextFields::Glance TextFields::glance() {
   return found;
 }
 
+std::string TextFields::delimiter_name() const {
+  for (const DelimiterName& known : delimiter_names) {
+    if (known.character == delimiter_) return std::string(known.name);
+  }
+  return fmt::format("'{}'", printable({&delimiter_, 1}));
+}
+
 std::string TextFields::how_cut() const {
   if (!reader_.form().empty()) return reader_.form();
-  std::string name = fmt::format("'{}'", printable({&delimiter_, 1}));
-  for (const DelimiterName& known : delimiter_names) {
-    if (known.character == delimiter_) name = known.name;
-  }
-  if (delimiter_ == '\0') name = "white space";
-  return fmt::format("the delimiter is {}, the first line has {}", name, first_line_.empty() ? "nothing" : first_line_);
+  return fmt::format("the delimiter is {}, the first line has {}",
+                     delimiter_ == '\0' ? "white space" : delimiter_name(),
+                     first_line_.empty() ? "nothing" : first_line_);
 }
 
 void TextFields::read_header() {
@@ -196,6 +205,23 @@ void TextFields::read_header() {
   // A header of one name may as well belong to a text whose fields contain blanks.
   row_names_ =
       lines.lines != 0 && lines.same && names_.size() > 1 && lines.fields == names_.size() + 1 && !lines.ends_empty;
+}
+
+void TextFields::refuse_columns() const {
+  const std::uint64_t columns = names_.empty() ? columns_ : names_.size();
+  const std::vector<std::string>& texts = names_.empty() ? first_fields_ : names_;
+  std::string known;
+  for (std::size_t i = 0; i < texts.size() && i < shown_columns; ++i)
+    known += (i == 0 ? "" : ", ") + printable(texts[i]);
+  const std::string count = fmt::format("{}{}", names_.empty() && !columns_known_ ? "more than " : "", columns);
+  if (columns > shown_columns) known += fmt::format(" and {} more", columns - shown_columns);
+  const std::string all =
+      first_numbers_ == first_fields_.size() ? fmt::format("; --delimiter {} takes all", delimiter_name()) : "";
+  if (names_.empty() && first_numbers_ != 0) {
+    reader_.fail("has {} columns; choose one with --column: 1 to {} (the first line has {}){}", count, columns, known,
+                 all);
+  }
+  reader_.fail("has {} columns; choose one with --column: {}", count, known);
 }
 
 std::uint64_t TextFields::find_column(const std::string& column) const {

@@ -369,12 +369,6 @@ std::vector<Found> read_parts(const Input& input, const SourceOptions& options, 
   return found;
 }
 
-[[noreturn]] void refuse_header(const Rows& rows, const std::string& name) {
-  std::string known;
-  for (const std::string& column : rows.names()) known += (known.empty() ? "" : ", ") + printable(column);
-  fail_io(name, "has {} columns; choose one with --column: {}", rows.names().size(), known);
-}
-
 }  // namespace
 
 std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<const ValueNames>> parts,
@@ -447,7 +441,7 @@ std::unique_ptr<Source> open_entries(Input& input) {
     return nullptr;
   }
   if (!any) fail_io(info.name, "has no text");
-  if (columns.empty() && rows->names().size() > 1) refuse_header(*rows, info.name);
+  if (columns.empty() && rows->names().size() > 1) rows->refuse_columns();
   auto source = std::make_unique<EntrySource>(std::move(info), std::move(options));
   source->take(std::move(found), kind);
   return source;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t near_bytes = std::uint64_t{1} << 16;  // before a border of parts, searched for quotes
 constexpr std::ptrdiff_t cut_bytes = 256;  // a comment mark or a line end that the window cuts is shorter
+constexpr std::size_t shown_fields = 5;
 constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
 
 }  // namespace
@@ -35,10 +36,20 @@ TextFields::TextFields(Reader reader, const SourceOptions& options)
   if (std::string_view(at_, left()).starts_with(byte_order_mark)) at_ += byte_order_mark.size();
   (void)begin_line();
   if (options.delimiter.empty()) decide(options.decimal);
-  const Glance first = glance();
-  for (const std::string& text : first.first)
-    first_line_ += fmt::format("{}'{}'", first_line_.empty() ? "" : ", ", text);
-  if (first.fields > first.first.size()) first_line_ += ", ...";
+  Glance first = glance();
+  const std::size_t shown = std::min(first.first.size(), shown_fields);
+  for (std::size_t i = 0; i < shown; ++i) first_line_ += fmt::format("{}'{}'", i == 0 ? "" : ", ", first.first[i]);
+  if (first.fields > shown) first_line_ += ", ...";
+  first_fields_ = std::move(first.first);
+  columns_ = first.fields;
+  first_numbers_ = first.numbers;
+  const bool pairs = first.pairs && decided_ && delimiter_ == ',' && options.decimal.empty();
+  const bool numbers = first.numbers == first_fields_.size();
+  // One line is a list, and numbers are a matrix where it was said what separates them.
+  const bool list = first.lines == 1 || (first.lines == 0 && numbers);
+  columns_known_ = first.lines != 0;
+  has_columns_ = stops_ != blank && delimiter_ != ' ' && first.columns && columns_ > 1 && !pairs && !list &&
+                 (decided_ || !numbers);
 }
 
 TextFields::TextFields(Reader reader, const TextFields& like)

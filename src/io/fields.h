@@ -104,6 +104,12 @@ class TextFields {
   // Throws io for what must not be left out: with SourceOptions::strict, or as `needed_by` needs it.
   [[noreturn]] void refuse_left_out(const std::string& error, const std::string& needed_by) const;
 
+  // Whether each line has several fields: those of a header, or, as far as can be seen, between delimiters that are no
+  // white space.
+  [[nodiscard]] bool has_columns() const noexcept { return names_.size() > 1 || has_columns_; }
+  // Throws io for a choice of columns where none was made.
+  [[noreturn]] void refuse_columns() const;
+
   // '\0': runs of white space.
   [[nodiscard]] char delimiter() const noexcept { return delimiter_; }
   // Whether the first line decided it.
@@ -153,6 +159,9 @@ class TextFields {
     std::uint64_t fields = 0;  // of the first line, also where the window ends in it
     std::uint64_t lines = 0;
     bool same = true;         // number of fields
+    bool columns = true;      // whether each line has several
+    bool pairs = true;        // whether each may be a number with a decimal comma
+    std::size_t numbers = 0;  // of those in `first`
     bool ends_empty = false;  // whether the first or last field of the first line is empty
     std::vector<std::string> first;
   };
@@ -162,6 +171,7 @@ class TextFields {
   void set_delimiter(const SourceOptions& options);
   void set_class(std::string_view characters, Class kind);
   void decide(const std::string& decimal);
+  [[nodiscard]] std::string delimiter_name() const;
   [[nodiscard]] std::size_t closing_quote(std::string_view text, std::size_t quote, bool across_lines) const;
   [[nodiscard]] Glance glance();
 
@@ -208,6 +218,11 @@ class TextFields {
   bool row_names_ = false;
   std::vector<std::string> names_;
   std::string first_line_;
+  std::vector<std::string> first_fields_;  // of it
+  std::uint64_t columns_ = 0;              // and how many it has
+  bool columns_known_ = true;              // else it has more
+  std::size_t first_numbers_ = 0;          // of those in first_fields_
+  bool has_columns_ = false;
   std::string kept_;  // the text of a field that is not in the window as it is
   std::uint64_t limit_ = no_limit;
   std::optional<std::uint64_t> next_part_;  // the beginning of the part after the limit, if no quotes are near

@@ -76,6 +76,8 @@ class Rows {
   [[nodiscard]] const std::string& header() const noexcept { return header_; }
   // The names in the header.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return fields_.column_names(); }
+  // Throws io for a choice of columns where none was made.
+  [[noreturn]] void refuse_columns() const { fields_.refuse_columns(); }
   // "\n" or "\r\n", as the first line ends.
   [[nodiscard]] std::string_view line_end() const noexcept { return crlf_ ? "\r\n" : "\n"; }
   [[nodiscard]] const std::string& name() noexcept { return fields_.reader().name(); }

@@ -42,6 +42,7 @@ class TextSource final : public Source {
     if (!options_.column.empty()) column_ = fields_.find_column(options_.column);
     may_be_pairs_ = !options_.header && !column_ && fields_.delimiter_decided() && fields_.delimiter() == ',' &&
                     options_.decimal.empty();
+    if (options_.one_column && !column_ && fields_.has_columns()) fields_.refuse_columns();
     if (part_) lines_known_ = fields_.take_part(options_.part, options_.parts);
     start_ = fields_.mark();
     limit_ = fields_.limit();
@@ -276,7 +277,7 @@ class TextSource final : public Source {
       }
       if (!fields_.next(field)) return ended();
       if (!column_) {
-        if (pairs_) pairs_ = is_of_pair(field);
+        if (pairs_) look_at_pair(field);
         if (field.last) end_line(field);
         return true;
       }
@@ -290,6 +291,11 @@ class TextSource final : public Source {
       }
       if (is_it) return true;
     }
+  }
+
+  void look_at_pair(const Field& field) {
+    pairs_ = is_of_pair(field);
+    if (!pairs_ && options_.one_column && columns_ == 2) fields_.refuse_columns();
   }
 
   bool ended() {

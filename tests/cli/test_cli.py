@@ -392,7 +392,8 @@ class Help(CommandTest):
             self.assertIn(b"Usage: masu", self.ok(*arguments, "--help"))
             self.assertRegex(self.ok(*arguments, "--version"), rb"^masu \d+\.\d+\.\d+\n$")
         self.assertIn(b"Examples:", self.ok("histogram", "--help"))
-        self.assertEqual(self.ok("-V"), self.ok("--version"))
+        for name in ("-V", "-v", "version"):
+            self.assertEqual(self.ok(name), self.ok("--version"))
 
     def test_without_a_command_they_are_listed(self):
         run = masu()

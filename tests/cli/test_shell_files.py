@@ -91,6 +91,24 @@ class ShellFiles(CommandTest):
         for command, names in self.options.items():
             self.assertLessEqual(set(names), set(self.bash(f"masu {command} --")))
 
+    @unittest.skipUnless(shutil.which("bash"), "no bash")
+    def test_columns_and_lists(self):
+        self.write("t.csv", "order,city,price in EUR,citizens\n1,Rome,2,3\n")
+        self.write("k.jsonl", '{"user":{"age":3},"n":1}\n')
+        path = self.path("t.csv")
+        self.assertEqual(self.ok("--print", "columns", path), b"order\ncity\nprice in EUR\ncitizens\n")
+        self.assertEqual(self.bash(f"{MASU} sum t.csv --column "), ["order", "city", "price\\ in\\ EUR", "citizens"])
+        self.assertEqual(self.bash(f"{MASU} sum t.csv --column ci"), ["city", "citizens"])
+        self.assertEqual(self.bash(f"{MASU} sum t.csv --column=or", breaks=" \t\n"), ["--column=order"])
+        self.assertEqual(self.bash(f"{MASU} sum t.csv --group city,ci"), ["city,city", "city,citizens"])
+        self.assertEqual(self.bash(f"{MASU} sort t.csv --key or"), ["order"])
+        self.assertEqual(self.bash(f"{MASU} sum k.jsonl --column user"), ["user.age"])
+        for line in ("sum none.csv --column ", "sum --column ", "sum t.csv --column x"):
+            self.assertEqual(self.bash(f"{MASU} {line}"), [])
+        self.assertEqual(self.bash("masu reduce t.csv --op sum,me"), ["sum,mean", "sum,median"])
+        self.assertEqual(self.bash("masu reduce --op=mi"), ["min"])
+        self.assertRegex(self.fails(1, "--print", "columns", self.path("none")), "none: cannot be opened")
+
     def test_offered_values_are_taken(self):
         if not shutil.which("bash"):
             self.skipTest("no bash")

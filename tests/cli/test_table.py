@@ -76,6 +76,45 @@ class Columns(TableTest):
         self.fails(2, "reduce", "-", "--decimal", ",", "--delimiter", "comma", stdin=b"1,5\n", says="decimal mark")
         self.fails(2, "reduce", "-", "--decimal", ":", stdin=b"1,5\n", says="the decimal mark must be . or ,")
 
+    def test_several_columns(self):
+        """A command of one column asks which, and names them."""
+        names = [f"c{i}" for i in range(11)]
+        row = ",".join(str(i) for i in range(11))
+        commands = (["histogram"], ["quantile"], ["sort"], ["unique"], ["topk"], ["sum"], ["reduce"], ["scan"], ["min"],
+                    ["histogram", "--weights", self.write("w.txt", "1\n")], ["dot", self.write("d.txt", "1\n")])
+        for columns in (2, 7, 8, 11):
+            for end in ("\n", "\r\n"):
+                lines = [",".join(line.split(",")[:columns]) for line in (",".join(names), row, row)]
+                file = self.write("t.csv", end.join(lines))
+                known = ", ".join(names[:min(columns, 8)]) + (f" and {columns - 8} more" if columns > 8 else "")
+                for command in commands:
+                    for options in ([], ["--header"], ["--delimiter", "comma"], ["--dtype", "f64"]):
+                        said = self.fails(1, command[0], file, *command[1:], *options)
+                        self.assertEqual(said, f"masu: {file}: has {columns} columns; choose one with --column: "
+                                         f"{known}\n", (command, options))
+                self.assertEqual(self.ok("sum", file, "--column", "c1"), b"2\n")
+        for delimiter, name in ((",", "comma"), (";", "semicolon"), ("\t", "tab"), ("|", "pipe")):
+            text = delimiter.join(("1.5", "2")) + "\n" + delimiter.join(("3", "4")) + "\n"
+            self.fails(1, "sum", "-", stdin=text.encode(), says="has 2 columns; choose one with --column: 1 to 2 "
+                       f"(the first line has 1.5, 2); --delimiter {name} takes all")
+            self.assertEqual(self.sum(text, "--delimiter", name), 10.5)
+            self.assertEqual(self.sum(text, "--rows", "1"), 10.5)
+            self.ok("transpose", "-", stdin=text.encode())
+            self.ok("convert", "-", "--to", "f32", "-o", self.path("c.raw"), stdin=text.encode())
+            self.ok("histogram", "-", "--channels", "2", stdin=text.encode())
+        said = self.fails(1, "sum", "-", stdin=b"1,Rome,2\n2,Oslo,3\n", says="1 to 3 (the first line has 1, Rome, 2)\n")
+        self.assertNotIn("takes all", said)
+        self.fails(1, "sum", "-", stdin=b"1,2\n" * 9000 + b"1.5,2\n3,4\n", says="choose one with --column: 1 to 2")
+        # White space separates numbers of one stream; lines that are texts are whole.
+        self.assertEqual(self.sum("1 2\n3 4\n"), 10)
+        self.assertEqual(self.ok("sort", "-", stdin=b"b, c\na, d\n"), b"a, d\nb, c\n")
+        self.assertEqual(self.sum("n, m\n1\n2\n", strict=False), 3)
+        # One line is a list.
+        for text in ("1,2,3", "1, 2, 3\n", "# a\n1;2;3\n\n", ",".join(["1"] * 50000) + "\n"):
+            self.assertEqual(self.sum(text), 50000 if len(text) > 1000 else 6)
+        self.fails(1, "sum", "-", stdin=(",".join(f"c{i}" for i in range(50000)) + "\n" + "1," * 49999 + "1\n").encode(),
+                   says="columns; choose one with --column: c0, c1, c2, c3, c4, c5, c6, c7 and ")
+
     def test_what_needs_every_entry(self):
         file = self.write("t.txt", "1 2 x 4\n5 6 7 8\n")
         for command in (["sort", "--rows", "2"], ["reduce", "--rows", "2"], ["topk", "-k", "1", "--rows", "2"],
@@ -145,7 +184,7 @@ class LeftOut(TableTest):
                          "; the delimiter is comma, the first line has '1', '2'\n")
         self.assertEqual(self.said("reduce", "-", stdin="1\n" + "x" * 40000 + "\n"),
                          "masu: standard input: 1 of 2 rows: 1 too long (line 2: '" + "x" * 40 + "...')\n")
-        self.assertEqual(self.said("reduce", "-", stdin="1,2\n3,\n"),
+        self.assertEqual(self.said("reduce", "-", "-t", "comma", stdin="1,2\n3,\n"),
                          "masu: standard input: 1 of 4 entries: 1 empty (line 2)\n")
         self.assertEqual(self.said("reduce", "-", stdin="# a\n1\n#2\n"),
                          "masu: standard input: 2 lines begin with # and were skipped (--comment '' reads such lines)\n")
@@ -169,13 +208,14 @@ class LeftOut(TableTest):
         for text, line in (("1 2\n3\n\n4 5 6\n", 2), ("1,2\n3,4\n5,6,7\n", 3), ("# c\r1;2\r\r3\r", 4)):
             note = f"line {line} has not as many fields as the first line; places count all fields\n"
             file = self.write("t.txt", text)
+            cut = ["--delimiter", "comma"] if "," in text else []
             for command in (["reduce"], ["sort"], ["unique"], ["topk", "-k", "1"], ["quantile"], ["histogram"], ["scan"],
                             ["convert", "--to", "f64"], ["sort", "--is-sorted"], ["reduce", "--dtype", "f32"],
                             ["dot", file], ["sort", "--values", file, "--values-output", self.path("v.txt")]):
-                said = masu(command[0], file, *command[1:]).stderr.decode()
+                said = masu(command[0], file, *cut, *command[1:]).stderr.decode()
                 self.assertIn(f"masu: {file}: {note}", said, command)
-            self.assertEqual(json.loads(self.ok("reduce", file, "--json"))["ragged_line"], line)
-            self.assertEqual(self.said("reduce", file, "--quiet"), "")
+            self.assertEqual(json.loads(self.ok("reduce", file, *cut, "--json"))["ragged_line"], line)
+            self.assertEqual(self.said("reduce", file, *cut, "--quiet"), "")
         for text in ("1 2\n3 4\n", "1\n\n2\n", "1 2 3"):
             self.assertEqual(self.said("reduce", "-", stdin=text), "")
         self.assertNotIn("as many fields", self.said("reduce", "-", "--column", "1", stdin="1 2\n3\n"))

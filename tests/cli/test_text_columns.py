@@ -177,6 +177,24 @@ class DateTest(CommandTest):
                          ["2026-01-01", "2026-01-03", "2026-02-01"])
         self.assertIn(b"0.5  2026-01-02", self.ok("quantile", file, "-q", "0.5", "--method", "lower"))
 
+    def test_reduced(self):
+        days = [datetime.date(2026, 1, 31) + datetime.timedelta(days=n * n) for n in range(10)]
+        rows = [(n, day.isoformat(), "") for n, day in enumerate(days)]
+        file = self.write("t.csv", table(rows))
+        options = (file, "--column", "city", "--json", "--verify")
+        found = json.loads(self.ok("reduce", *options, "--op", "min,max,mean,median,count,argmax,skipped"))
+        mean = datetime.datetime(2026, 1, 31) + datetime.timedelta(days=28.5)
+        self.assertEqual({name: found[name] for name in ("min", "max", "mean", "median", "count", "argmax", "skipped")},
+                         {"min": "2026-01-31", "max": days[-1].isoformat(), "mean": mean.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                          "median": "2026-02-20T12:00:00Z", "count": 10, "argmax": 9, "skipped": 0})
+        self.assertEqual(found["dtype"], "instant")
+        self.assertEqual(list(json.loads(self.ok("reduce", *options)))[:4], ["mean", "min", "max", "n"])
+        self.assertEqual(self.ok("max", file, "--column", "city"), f"{days[-1]}\n".encode())
+        self.assertEqual(self.ok("min", file, "--column", "city", "--format", "csv"), b"min\n2026-01-31\n")
+        for op in ("sum", "std", "var", "norm2", "count-nonzero"):
+            self.fails(1, "reduce", file, "--column", "city", "--op", f"min,{op}", says=f"dates have no {op}: of them")
+        self.fails(1, "sum", file, "--column", "city", says="dates have no sum")
+
     def test_bad_dates(self):
         file = self.write("d.csv", table([(0, text, "") for text in ("2026-01-31", "2026-02-30", "", "soon")]))
         result = masu("sort", file, "--column", "city")
@@ -250,12 +268,25 @@ class TextHistogramTest(CommandTest):
         self.assertIn(f"other ({len(expected) - 2} texts)", shown)
         self.assertIn(f"{expected[0][0]}  ", shown)
 
+    def test_percent(self):
+        file = self.write("t.txt", "b\na\nb\nc\nb\nb\na\nd\n")
+        self.assertEqual(self.ok("histogram", file, "--percent", "--format", "csv", "--limit", "2"),
+                         b"value,count,percent\nb,4,50\na,2,25\n")
+        self.assertEqual(json.loads(self.ok("histogram", file, "--percent", "--json"))["percent"], [50, 25, 12.5, 12.5])
+        shown = self.ok("histogram", file, "--percent", "--limit", "2", env={"LC_ALL": "C"}).decode()
+        self.assertRegex(shown, r"\n +count +percent\n +b +4 +50 .*\n +a +2 +25 .*\nother \(2 texts\) +2 +25 ")
+        days = self.write("d.txt", "2026-01-31\n2026-01-02\n2026-02-01\n2026-01-03\n")
+        self.assertEqual(self.ok("histogram", days, "--bins", "month", "--percent", "--format", "csv"),
+                         b"lo,hi,count,percent\n2026-01-01,2026-02-01,3,75\n2026-02-01,2026-03-01,1,25\n")
+
     def test_what_texts_do_not_take(self):
         file = self.write("t.txt", "a\nb\n")
         self.fails(2, "histogram", file, "--bins", "7", says="each is a bin of its own")
-        self.fails(2, "histogram", file, "--text", "--density", says="counted alone")
+        self.fails(2, "histogram", file, "--text", "--cumulative", says="counted alone")
+        self.fails(2, "histogram", file, "--text", "--density", says="t.txt has texts; --percent has shares")
+        self.fails(2, "histogram", self.write("d.txt", "2026-01-01\n"), "--density", says="has dates; --percent")
         self.fails(2, "histogram", file, "--format", "npy", "-o", self.path("o.npy"), says="has texts")
-        self.fails(1, "histogram", file, "--density", says="has no number")
+        self.fails(1, "histogram", file, "--cumulative", says="has no number")
         self.ok("histogram", file, "--ignore-case")
 
 
