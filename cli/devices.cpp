@@ -3,6 +3,7 @@
 #include "cli/memory_file.h"
 #include "program.h"
 #include "runtime/backend.h"
+#include "runtime/packaged_kernels.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -110,6 +111,10 @@ Exit list_devices(bool json) {
     for (Json& device : devices_of(kind)) devices.push_back(std::move(device));
   }
   print_text(json ? text_of(devices) + "\n" : table(devices));
+  for (const auto& [path, fault] : runtime::package_files()) {
+    if (!fault.empty()) note(fmt::format("{}: not used: {}", path.string(), fault));
+    else if (!json) print_text(visible(path.string()) + ": kernels compiled ahead\n");
+  }
   return Exit::done;
 }
 

@@ -8,7 +8,8 @@
 
 namespace masu::cli {
 
-// Runs them on the device, in the order of how often programs make them; `done` is called after each.
-void run_common_calls(const Device& device, const std::function<void()>& done);
+// Runs them on the device, in the order of how often programs make them; while `go_on`, asked after some of them, says
+// so.
+void run_common_calls(const Device& device, const std::function<bool()>& go_on);
 
 }  // namespace masu::cli

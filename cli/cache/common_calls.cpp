@@ -154,7 +154,7 @@ class Calls {
 
 }  // namespace
 
-void run_common_calls(const Device& device, const std::function<void()>& done) {
+void run_common_calls(const Device& device, const std::function<bool()>& go_on) {
   const bool large = device.info().gpu && device.info().memory_bytes >= std::uint64_t{8} << 30;
   const unsigned most = large ? 25 : 20;  // log2 of the elements
   std::vector<Shape> shapes;
@@ -173,8 +173,9 @@ void run_common_calls(const Device& device, const std::function<void()>& done) {
     for (const Shape& shape : shapes) {
       Calls calls(device, dtype, shape);
       calls.along_rows();
+      if (!go_on()) return;
       if (shape.rows == 1) calls.of_all();
-      done();
+      if (!go_on()) return;
     }
   }
 }

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's histograms and sorts, and exact sums, with the same bits on every device."""
+from ._masu import old_processor as _old_processor
+
+if _old_processor:  # before NumPy is imported
+    from . import _processor as _processor
 from ._arrays import convert, to_device
 from ._bin_axis import Bins, loc, rebin
 from ._bincount import bincount, digitize

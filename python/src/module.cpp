@@ -73,6 +73,11 @@ NB_MODULE(_masu, m) {
   using namespace masu_python;
   m.doc() = "masu's C++ functions on contiguous arrays. The public functions are those of the package `masu`.";
   check_version();
+#if defined(__x86_64__)
+  m.attr("old_processor") = __builtin_cpu_supports("sse4.2") == 0;
+#else
+  m.attr("old_processor") = false;
+#endif
   m.attr("__version__") = nb::str(masu::version().data(), masu::version().size());
   nb::list dtypes;  // masu's name, NumPy's name and number of each
   for (const masu::DtypeNames& each : masu::dtype_names) {

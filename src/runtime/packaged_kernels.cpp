@@ -5,6 +5,8 @@
 #include "runtime/program_cache.h"
 #include "runtime/shared_library.h"
 
+#include <masu/version.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,9 +20,12 @@ namespace fs = std::filesystem;
 
 using Digest = std::array<char, 64>;  // in hexadecimal
 
-// A package is this line, the number of kernels, an Entry for each in the order of the keys, and their contents, each
-// compressed.
-constexpr std::string_view package_mark = "masu-kernels-1\n";
+// A package is a line of this and masu's version, the number of kernels, an Entry for each in the order of the keys,
+// and their contents, each compressed.
+constexpr std::string_view package_mark = "masu-kernels-2 ";
+std::string first_line() {
+  return fmt::format("{}{}\n", package_mark, version());
+}
 struct Entry {
   Digest key;
   Digest hash;  // of the key, the content's size and the compressed content
@@ -28,9 +33,35 @@ struct Entry {
   std::uint64_t packed_bytes;
   std::uint64_t bytes;
 };
-constexpr std::uint64_t head_bytes = package_mark.size() + sizeof(std::uint64_t);
 constexpr std::uint64_t most_kernel_bytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t most_package_bytes = std::uint64_t{256} << 20;
+
+// The entries of a package for this version, which may be damaged.
+class Entries {
+ public:
+  explicit Entries(std::string_view package) : package_(package), head_(first_line().size() + sizeof count_) {
+    if (!package.starts_with(first_line()) || package.size() < head_) return;
+    std::memcpy(&count_, package.data() + head_ - sizeof count_, sizeof count_);
+    whole_ = count_ <= (package.size() - head_) / sizeof(Entry);
+  }
+  // Whether all entries are there: none may be read otherwise.
+  [[nodiscard]] bool whole() const { return whole_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] Entry operator[](std::uint64_t i) const {
+    Entry entry{};
+    std::memcpy(&entry, package_.data() + head_ + i * sizeof entry, sizeof entry);
+    return entry;
+  }
+  [[nodiscard]] bool holds(const Entry& entry) const {
+    return entry.offset <= package_.size() && entry.packed_bytes <= package_.size() - entry.offset;
+  }
+
+ private:
+  std::string_view package_;
+  std::uint64_t head_;
+  std::uint64_t count_ = 0;
+  bool whole_ = false;
+};
 
 Digest digest_of(std::string_view text) {
   Digest digest{};
@@ -67,8 +98,8 @@ std::string converted(std::string_view text, std::uint64_t most, const Work& wor
   return result;
 }
 
-// The folders where an installation has packages: of the library, of the wheel, and of the command, which holds the
-// library itself.
+// The folders where an installation has packages: of the library, of the wheel, of the command, which holds the
+// library itself, and of the wheel masu-kernels beside the Python package.
 std::vector<fs::path> package_folders() {
   const std::string& named = environment().packaged_kernels;
   if (!named.empty()) return named == "off" ? std::vector<fs::path>() : std::vector<fs::path>{named};
@@ -80,56 +111,56 @@ std::vector<fs::path> package_folders() {
   std::vector<fs::path> folders;
   for (const fs::path& base : {library.parent_path(), library.parent_path().parent_path()}) {
     for (const char* part : {"masu/kernels", "lib/masu/kernels", "kernels"}) folders.push_back(base / part);
+    if (base.filename() == "masu") folders.push_back(base.parent_path() / "masu_kernels");
   }
   return folders;
 }
 
 }  // namespace
 
-std::pair<std::string, std::size_t> make_package(const Kernels& kernels, std::uint64_t most_bytes) {
+PackageMaker::PackageMaker(std::uint64_t most_bytes)
+    : room_(most_bytes - std::min(most_bytes, first_line().size() + sizeof(std::uint64_t))) {
   libz().library.require("masu cache build");
-  std::vector<Entry> entries;
+}
+
+bool PackageMaker::add(const std::string& key, std::string_view content) {
+  const std::uint64_t bound = content.size() + content.size() / 1000 + 64;
+  std::string packed = converted(content, bound, [](auto... to) { return libz().compress(to..., 9); });
+  const std::uint64_t needed = sizeof(Entry) + packed.size();
+  full_ = full_ || needed > room_;
+  if (full_) return false;
+  room_ -= needed;
+  kernels_[key] = {std::move(packed), content.size()};
+  return true;
+}
+
+std::string PackageMaker::file() const {
+  const std::uint64_t count = kernels_.size();
+  std::string package = first_line();
+  package.append(reinterpret_cast<const char*>(&count), sizeof count);
+  const std::uint64_t start = package.size() + count * sizeof(Entry);
   std::string contents;
-  for (const auto& [key, content] : kernels) {
-    const std::uint64_t bound = content.size() + content.size() / 1000 + 64;
-    const std::string packed =
-        converted(content, bound, [](auto... arguments) { return libz().compress(arguments..., 9); });
-    if (head_bytes + (entries.size() + 1) * sizeof(Entry) + contents.size() + packed.size() > most_bytes) break;
-    entries.push_back(
-        {digest_of(key), hash_of(key, content.size(), packed), contents.size(), packed.size(), content.size()});
+  for (const auto& [key, kernel] : kernels_) {
+    const auto& [packed, bytes] = kernel;
+    const Entry entry{digest_of(key), hash_of(key, bytes, packed), start + contents.size(), packed.size(), bytes};
+    package.append(reinterpret_cast<const char*>(&entry), sizeof entry);
     contents += packed;
   }
-  std::ranges::sort(entries, {}, &Entry::key);
-  const std::uint64_t count = entries.size();
-  for (Entry& entry : entries) entry.offset += head_bytes + count * sizeof(Entry);
-  std::string package(package_mark);
-  package.append(reinterpret_cast<const char*>(&count), sizeof count);
-  package.append(reinterpret_cast<const char*>(entries.data()), count * sizeof(Entry));
-  return {package + contents, count};
+  return package + contents;
 }
 
 std::optional<std::string> find_in_package(std::string_view package, std::string_view key) noexcept try {
-  std::uint64_t count = 0;
-  if (!package.starts_with(package_mark) || package.size() < head_bytes) return std::nullopt;
-  std::memcpy(&count, package.data() + package_mark.size(), sizeof count);
-  if (count > (package.size() - head_bytes) / sizeof(Entry)) return std::nullopt;
-  Entry entry{};
-  const auto read = [&](std::uint64_t i) {
-    std::memcpy(&entry, package.data() + head_bytes + i * sizeof entry, sizeof entry);
-  };
+  const Entries entries(package);
+  if (!entries.whole()) return std::nullopt;
   std::uint64_t first = 0;
-  for (std::uint64_t last = count; first < last;) {
+  for (std::uint64_t last = entries.count(); first < last;) {
     const std::uint64_t middle = (first + last) / 2;
-    read(middle);
-    if (entry.key < digest_of(key)) first = middle + 1;
+    if (entries[middle].key < digest_of(key)) first = middle + 1;
     else last = middle;
   }
-  if (first == count) return std::nullopt;
-  read(first);
-  if (entry.key != digest_of(key) || entry.offset > package.size() || entry.bytes > most_kernel_bytes ||
-      entry.packed_bytes > package.size() - entry.offset) {
-    return std::nullopt;
-  }
+  if (first == entries.count()) return std::nullopt;
+  const Entry entry = entries[first];
+  if (entry.key != digest_of(key) || entry.bytes > most_kernel_bytes || !entries.holds(entry)) return std::nullopt;
   const std::string_view packed = package.substr(entry.offset, entry.packed_bytes);
   if (hash_of(key, entry.bytes, packed) != entry.hash || libz().uncompress == nullptr) {
     return std::nullopt;
@@ -138,6 +169,34 @@ std::optional<std::string> find_in_package(std::string_view package, std::string
   return content.size() == entry.bytes ? std::optional(std::move(content)) : std::nullopt;
 } catch (...) {
   return std::nullopt;
+}
+
+std::string fault_of(std::string_view package) {
+  if (!package.starts_with(package_mark)) return "it is no package of kernels";
+  const std::string_view rest = package.substr(package_mark.size());
+  const std::string_view made_for = rest.substr(0, rest.find_first_not_of("0123456789."));
+  if (made_for != version() && !made_for.empty() && made_for.size() < rest.size()) {
+    return fmt::format("it is for masu {}, this is {}", made_for, version());
+  }
+  const Entries entries(package);
+  bool whole = entries.whole();
+  for (std::uint64_t i = 0; whole && i < entries.count(); ++i) whole = entries.holds(entries[i]);
+  if (!whole) return "it is truncated or damaged";
+  return libz().uncompress == nullptr ? "zlib is absent: install zlib1g" : "";
+}
+
+std::vector<PackageFile> package_files() {
+  std::vector<PackageFile> files;
+  for (const fs::path& folder : package_folders()) {
+    std::error_code error;  // most of them are absent
+    for (const fs::directory_entry& file : fs::directory_iterator(folder, error)) {
+      if (file.path().extension() != ".kernels") continue;
+      const auto package = read_file(file.path(), most_package_bytes);
+      files.push_back({file.path(), package ? fault_of(*package) : "it cannot be read"});
+    }
+  }
+  std::ranges::sort(files, {}, &PackageFile::path);
+  return files;
 }
 
 std::optional<std::string> packaged_kernel(const std::string& architecture, std::string_view key) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,13 +22,37 @@ namespace masu::runtime {
 // for an architecture that is not known.
 std::shared_ptr<Device> compile_only_device(std::string_view architecture);
 
-// Keys, and contents as a DiskCache has them.
-using Kernels = std::vector<std::pair<std::string, std::string>>;
-// A file with as many kernels as `most_bytes` hold, from the first on, and how many these are. Throws unsupported where
-// zlib is absent.
-std::pair<std::string, std::size_t> make_package(const Kernels& kernels, std::uint64_t most_bytes);
+// Makes such a file.
+class PackageMaker {
+ public:
+  // Throws unsupported where zlib is absent.
+  explicit PackageMaker(std::uint64_t most_bytes);
+  // A key, and a content as a DiskCache has it. False where the file would have more than `most_bytes`; then it is
+  // full.
+  bool add(const std::string& key, std::string_view content);
+  [[nodiscard]] bool full() const { return full_; }
+  [[nodiscard]] std::size_t count() const { return kernels_.size(); }
+  [[nodiscard]] std::string file() const;
+
+ private:
+  std::map<std::string, std::pair<std::string, std::uint64_t>> kernels_;  // compressed, and the size of each
+  std::uint64_t room_;
+  bool full_ = false;
+};
+
 // The content under a key in such a file. Whatever is wrong with the file is a miss.
 std::optional<std::string> find_in_package(std::string_view package, std::string_view key) noexcept;
+
+// Why such a file is not used; empty where it is. Damaged kernels in a file of the right size are found when they are
+// looked up.
+std::string fault_of(std::string_view package);
+
+// The packages that lie where packaged_kernel() looks, with fault_of() each.
+struct PackageFile {
+  std::filesystem::path path;
+  std::string fault;
+};
+std::vector<PackageFile> package_files();
 
 // The content under a key in the packages for an architecture, which the first call reads: in the folder that
 // MASU_PACKAGED_KERNELS names, in none where that is "off", else beside the library.

@@ -7,9 +7,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+#include <masu/version.h>
+
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace masu::runtime {
 namespace {
@@ -24,7 +31,16 @@ class PackagedKernelsTest : public ::testing::Test {
     for (const int number : {3, 1, 2, 0}) {  // in no order of their keys
       kernels.emplace_back(key_of(number), std::string(1000 * number, 'x') + std::to_string(number));
     }
-    whole = make_package(kernels, 1 << 20).first;
+    whole = made_of(kernels, 1 << 20).first;
+  }
+  using Kernels = std::vector<std::pair<std::string, std::string>>;
+  // The file, and how many of them it holds.
+  static std::pair<std::string, std::size_t> made_of(const Kernels& kernels, std::uint64_t most_bytes) {
+    PackageMaker maker(most_bytes);
+    bool all = true;
+    for (const auto& [key, content] : kernels) all = maker.add(key, content) && all;
+    EXPECT_EQ(maker.full(), !all);
+    return {maker.file(), maker.count()};
   }
   // How many of the kernels are found as they were given; what is found otherwise is a failure.
   [[nodiscard]] std::size_t hits(std::string_view package) const {
@@ -46,21 +62,21 @@ class PackagedKernelsTest : public ::testing::Test {
 };
 
 TEST_F(PackagedKernelsTest, WhatIsGivenIsFound) {
-  EXPECT_EQ(make_package(kernels, 1 << 20).second, 4U);
+  EXPECT_EQ(made_of(kernels, 1 << 20).second, 4U);
   EXPECT_EQ(hits(whole), 4U);
-  const auto [none, count] = make_package({}, 1 << 20);
+  const auto [none, count] = made_of({}, 1 << 20);
   EXPECT_EQ(count, 0U);
   EXPECT_EQ(hits(none), 0U);
 }
 
 TEST_F(PackagedKernelsTest, APackageHasTheFirstKernelsThatFit) {
-  EXPECT_EQ(make_package(kernels, whole.size()).second, 4U);
-  const auto [package, count] = make_package(kernels, whole.size() - 1);
+  EXPECT_EQ(made_of(kernels, whole.size()).second, 4U);
+  const auto [package, count] = made_of(kernels, whole.size() - 1);
   EXPECT_EQ(count, 3U);
   EXPECT_LT(package.size(), whole.size());
   EXPECT_EQ(hits(package), 3U);
   EXPECT_EQ(find_in_package(package, kernels.back().first), std::nullopt);
-  EXPECT_EQ(make_package(kernels, 0).second, 0U);
+  EXPECT_EQ(made_of(kernels, 0).second, 0U);
 }
 
 TEST_F(PackagedKernelsTest, TruncatedPackagesMiss) {
@@ -86,8 +102,27 @@ TEST_F(PackagedKernelsTest, ChangedBytesMiss) {
 
 TEST_F(PackagedKernelsTest, WhatIsNoPackageHasNoKernels) {
   EXPECT_EQ(hits(""), 0U);
-  EXPECT_EQ(hits("masu-kernels-2\n" + whole.substr(15)), 0U);
-  EXPECT_EQ(hits("masu-kernels-1\n" + std::string(8, '\xff') + std::string(1000, '\xff')), 0U);
+  EXPECT_EQ(hits("masu-kernels-1\n" + whole.substr(whole.find('\n') + 1)), 0U);
+  EXPECT_EQ(hits(whole.substr(0, whole.find('\n') + 1) + std::string(8, '\xff') + std::string(1000, '\xff')), 0U);
+}
+
+TEST_F(PackagedKernelsTest, WhyAPackageIsNotUsedIsSaid) {
+  const std::size_t line = whole.find('\n') + 1;
+  EXPECT_EQ(whole.substr(0, line), fmt::format("masu-kernels-2 {}\n", version()));
+  EXPECT_EQ(fault_of(whole), "");
+  EXPECT_EQ(fault_of(made_of({}, 1 << 20).first), "");
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    EXPECT_EQ(fault_of(std::string_view(whole).substr(0, bytes)), bytes < std::string_view("masu-kernels-2 ").size()
+                                                                      ? "it is no package of kernels"
+                                                                      : "it is truncated or damaged")
+        << bytes;
+  }
+  EXPECT_EQ(fault_of("MZ" + whole), "it is no package of kernels");
+  EXPECT_EQ(fault_of("masu-kernels-2 \x1b\n" + whole.substr(line)), "it is truncated or damaged");
+  EXPECT_EQ(fault_of(whole.substr(0, line) + std::string(1000, '\xff')), "it is truncated or damaged");
+  const std::string other = "masu-kernels-2 0.0.9\n" + whole.substr(line);
+  EXPECT_EQ(fault_of(other), fmt::format("it is for masu 0.0.9, this is {}", version()));
+  EXPECT_EQ(hits(other), 0U);
 }
 
 TEST_F(PackagedKernelsTest, UnknownArchitecturesAreRefused) {

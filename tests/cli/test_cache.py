@@ -40,7 +40,7 @@ class CacheTest(CommandTest):
         folder = pathlib.Path(self.path("made/kernels"))
         result = self.build("--arch", "sm_80,sm_90", "-o", str(folder))
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertRegex(result.stdout.decode(), r"^\S+/sm_80\.kernels: (\d+) of \1 kernels, \S+ MiB\n\S+/sm_90\.kernels: ")
+        self.assertRegex(result.stdout.decode(), r"^\S+/sm_80\.kernels: \d+ kernels, \S+ MiB\n\S+/sm_90\.kernels: ")
         self.assertEqual(self.sort(folder).returncode, 0)
         self.misses("off")
         self.misses(self.path("none"))
@@ -67,6 +67,34 @@ class CacheTest(CommandTest):
             package.write_bytes(whole[:start] + bytes(byte ^ 1 for byte in whole[start:]))
             self.misses(folder)
 
+    def test_a_file_has_the_first_kernels_that_fit(self):
+        folder = pathlib.Path(self.path("kernels"))
+        result = self.build("--arch", "sm_90", "--size", "8Ki", "-o", str(folder))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout.decode(), r"^\S+/sm_90\.kernels: \d+ kernels, as many as fit, 0\.0 MiB\n$")
+        self.assertTrue(4 << 10 < (folder / "sm_90.kernels").stat().st_size <= 8 << 10)
+
+    def test_devices_names_the_files(self):
+        folder = pathlib.Path(self.path("kernels"))
+        self.build("--arch", "sm_80,sm_90", "--size", "8Ki", "-o", str(folder))
+        environment = {"MASU_PACKAGED_KERNELS": str(folder), "OCL_ICD_VENDORS": "/nonexistent"}
+        used = [f"{folder}/sm_{number}.kernels: kernels compiled ahead" for number in (80, 90)]
+        self.assertEqual(masu("devices", env=environment).stdout.decode().splitlines()[-2:], used)
+        package = folder / "sm_90.kernels"
+        whole = package.read_bytes()
+        version = masu("--version").stdout.decode().split()[1]
+        for content, reason in (
+            (whole[:2000], "it is truncated or damaged"),
+            (b"", "it is no package of kernels"),
+            (b"masu-kernels-2 0.0.9\n" + whole[whole.index(b"\n") + 1:], f"it is for masu 0.0.9, this is {version}"),
+        ):
+            package.write_bytes(content)
+            result = masu("devices", env=environment)
+            self.assertEqual((result.returncode, result.stderr.decode()), (0, f"{package}: not used: {reason}\n"))
+            self.assertEqual(result.stdout.decode().splitlines()[-1], used[0])
+            self.misses(folder)
+            self.assertEqual(masu("devices", "--json", env=environment).stderr, result.stderr)
+
     def test_a_device_fills_the_cache_of_the_user(self):
         environment = {"MASU_CUDA_LIBRARY": self.driver, "MASU_CACHE": "", "XDG_CACHE_HOME": self.path("cache")}
         result = self.build("--device", "cuda:0", **environment)
@@ -79,6 +107,9 @@ class CacheTest(CommandTest):
             (("--arch", "sm_91"), "--arch takes sm_80, sm_90, sm_100, sm_120, got 'sm_91'"),
             (("--arch", "sm_90", "--device", "cuda:0"), "--arch and --device exclude each other"),
             (("-o", self.path("x")), "-o needs --arch"),
+            (("--size", "1Mi"), "--size needs --arch"),
+            (("--arch", "sm_90", "--size", "1"), "--size takes a whole number from 4096 to 268435456"),
+            (("--arch", "sm_90", "--size", "much"), "--size takes a whole number"),
         ]:
             with self.subTest(options):
                 result = self.build(*options)

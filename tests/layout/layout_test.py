@@ -99,7 +99,7 @@ class Layout(unittest.TestCase):
         self.assertLessEqual(len(read(ROOT / "ARCHITECTURE.md").splitlines()), 150)
 
     def test_root_has_what_a_reader_looks_for(self):
-        wanted = ("README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CITATION.cff LICENSE THIRD_PARTY.md run test "
+        wanted = ("README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md SECURITY.md CODE_OF_CONDUCT.md AUTHORS CITATION.cff LICENSE THIRD_PARTY.md run test "
                   "CMakeLists.txt CMakePresets.json pyproject.toml .clang-format .clang-tidy .ci/run tools/gpu docs/README.md").split()
         self.none(w for w in wanted if not (ROOT / w).is_file())
 
@@ -280,6 +280,9 @@ class Layout(unittest.TestCase):
         project = re.search(r"project\(masu VERSION (\d+)\.(\d+)\.(\d+)", read(ROOT / "CMakeLists.txt")).groups()
         header = read(ROOT / "include/masu/version.h")
         self.assertIn(f'version = "{".".join(project)}"', read(ROOT / "pyproject.toml"))
+        for text in ('version = "{}"', 'dependencies = ["masu=={}"]'):
+            self.assertIn(text.format(".".join(project)), read(ROOT / "python/kernels/pyproject.toml"))
+        self.assertIn(f'kernels = ["masu-kernels=={".".join(project)}"]', read(ROOT / "pyproject.toml"))
         self.assertIn(f'\nversion: {".".join(project)}\n', read(ROOT / "CITATION.cff"))
         for page in ("README.md", "docs/installing.md"):
             self.assertEqual({".".join(project)}, set(re.findall(r"masu[\w.-]*?[-_](\d+\.\d+\.\d+)", read(ROOT / page))), page)
