@@ -150,15 +150,20 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_term
   std::vector<std::size_t> widths(waiting.front().size());
   // Texts stand left, numbers and the numbers of rows right.
   const std::size_t before = waiting.front().size() - result.heads.size();
+  std::string text;
   const auto line = [&](const std::vector<std::string>& texts) {
-    std::string text;
+    text.clear();
     for (std::size_t column = 0; column < texts.size(); ++column) {
       const bool left = column < before ? !result.labels.empty() : result.heads[column - before].names != nullptr;
-      const std::string blanks(widths[column] - std::min(widths[column], columns_of_text(texts[column])), ' ');
-      text += (column == 0 ? "" : "  ") + (left ? texts[column] + blanks : blanks + texts[column]);
+      const std::size_t blanks = widths[column] - std::min(widths[column], columns_of_text(texts[column]));
+      if (column != 0) text += "  ";
+      if (!left) text.append(blanks, ' ');
+      text += texts[column];
+      if (left) text.append(blanks, ' ');
     }
     text.erase(text.find_last_not_of(' ') + 1);
-    to.write(text + "\n");
+    text += '\n';
+    to.write(text);
   };
   // The widths are those of the first entries.
   const auto settle = [&] {

@@ -7,9 +7,11 @@
 #include <masu/device.h>
 #include <masu/error.h>
 #include <masu/sort.h>
+#include <sys/mman.h>
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <random>
 #include <utility>
@@ -21,6 +23,8 @@ constexpr std::size_t first_slots = 1024;
 constexpr std::size_t arena_block = std::size_t{1} << 20;
 constexpr std::size_t texts_ahead = 32;  // whose slots are fetched before the first of them is compared
 
+constexpr std::size_t large_page = std::size_t{1} << 21;
+
 constexpr std::size_t least_sorted = 256;  // fewer texts are compared with each other
 constexpr unsigned most_depth = 16;
 
@@ -28,10 +32,29 @@ constexpr char upper(char c) noexcept {
   return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-std::uint64_t load(const char* from, std::size_t bytes) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, from, bytes);
+template <class T>
+std::uint64_t load(const char* from) noexcept {
+  T word{};
+  std::memcpy(&word, from, sizeof word);
   return word;
+}
+constexpr auto load_word = load<std::uint64_t>;
+
+// All of a text of less than 8 bytes.
+std::uint64_t load_short(const char* from, std::size_t bytes) noexcept {
+  if (bytes >= 4) return load<std::uint32_t>(from) | load<std::uint32_t>(from + bytes - 4) << 32;
+  if (bytes == 0) return 0;
+  return load<std::uint8_t>(from) | load<std::uint8_t>(from + bytes / 2) << 8 |
+         load<std::uint8_t>(from + bytes - 1) << 16;
+}
+
+// Short texts are compared without a call.
+bool same_bytes(std::string_view a, std::string_view b) noexcept {
+  const std::size_t bytes = a.size();
+  if (bytes > 16) return a == b;
+  if (bytes < 8) return load_short(a.data(), bytes) == load_short(b.data(), bytes);
+  const std::size_t last = bytes - 8;
+  return load_word(a.data()) == load_word(b.data()) && load_word(a.data() + last) == load_word(b.data() + last);
 }
 
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
@@ -49,9 +72,9 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t seed) noexcept {
   std::size_t left = text.size();
   std::uint64_t state = seed ^ (left * odd_b);
   for (; left > 16; at += 16, left -= 16)
-    state = mix(state ^ load(at, 8), odd_a ^ load(at + 8, 8)) ^ std::rotl(state, 23);
-  const std::uint64_t first = left >= 8 ? load(at, 8) : load(at, left);
-  const std::uint64_t last = left >= 8 ? load(at + left - 8, 8) : 0;
+    state = mix(state ^ load_word(at), odd_a ^ load_word(at + 8)) ^ std::rotl(state, 23);
+  const std::uint64_t first = left >= 8 ? load_word(at) : load_short(at, left);
+  const std::uint64_t last = left >= 8 ? load_word(at + left - 8) : 0;
   return mix(mix(state ^ first, odd_a ^ last ^ seed), odd_b);
 }
 
@@ -64,6 +87,18 @@ std::uint64_t new_seed() {
 }
 
 }  // namespace
+
+void* allocate_pages(std::size_t bytes) {
+  if (bytes < 2 * large_page) return ::operator new(bytes);
+  void* const address = ::operator new (bytes, std::align_val_t{large_page});
+  ::madvise(address, bytes / large_page * large_page, MADV_HUGEPAGE);  // where there are none, small ones do
+  return address;
+}
+
+void free_pages(void* address, std::size_t bytes) noexcept {
+  if (bytes < 2 * large_page) ::operator delete(address);
+  else ::operator delete (address, std::align_val_t{large_page});
+}
 
 Dictionary::Dictionary(Rules rules) : rules_(std::move(rules)), seed_(new_seed()), slots_(first_slots) {}
 
@@ -91,7 +126,7 @@ std::uint32_t Dictionary::hash(std::string_view text) {
 bool Dictionary::same(const Entry& entry, std::string_view text) const noexcept {
   if (entry.size != text.size()) return false;
   const std::string_view kept = text_of(entry);
-  if (!rules_.ignore_case) return kept == text;
+  if (!rules_.ignore_case) return same_bytes(kept, text);
   return std::equal(kept.begin(), kept.end(), text.begin(), [](char a, char b) { return upper(a) == upper(b); });
 }
 
@@ -116,8 +151,9 @@ std::uint32_t Dictionary::add_hashed(std::string_view text, std::uint32_t hash, 
 void Dictionary::fetch(std::span<const std::uint32_t> hashes) const {
   for (const std::uint32_t hash : hashes) __builtin_prefetch(&slots_[slot_of(hash)]);
   for (const std::uint32_t hash : hashes) {
-    const std::uint32_t id = slots_[slot_of(hash)].id;
-    if (id != 0) __builtin_prefetch(&entries_[id - 1]);
+    std::size_t at = slot_of(hash);
+    while (slots_[at].id != 0 && slots_[at].hash != hash) at = slot_of(static_cast<std::uint32_t>(at + 1));
+    if (slots_[at].id != 0) fetch(slots_[at].id - 1);
   }
 }
 
@@ -201,7 +237,7 @@ const char* Dictionary::keep(std::string_view text) {
 
 void Dictionary::grow() {
   allow(2 * slots_.size() * sizeof(Slot));
-  slots_ = std::vector<Slot>(2 * slots_.size());
+  slots_ = decltype(slots_)(2 * slots_.size());
   for (std::uint32_t id = 0; id < entries_.size(); ++id) {
     std::size_t at = slot_of(hashes_[id]);
     while (slots_[at].id != 0) at = slot_of(static_cast<std::uint32_t>(at + 1));

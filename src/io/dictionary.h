@@ -14,6 +14,21 @@
 
 namespace masu::io {
 
+void* allocate_pages(std::size_t bytes);
+void free_pages(void* address, std::size_t bytes) noexcept;
+
+// Large tables lie in large pages. Their entries are read in no order, and each small page would need a translation.
+template <class T>
+struct LargePages {
+  using value_type = T;
+  LargePages() = default;
+  template <class U>
+  explicit LargePages(const LargePages<U>& /*other*/) noexcept {}
+  [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
+  void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
+  friend bool operator==(LargePages /*a*/, LargePages /*b*/) noexcept { return true; }
+};
+
 // Texts are bytes of any kind, NUL too. Ids count from 0, and do not depend on how texts are found.
 class Dictionary {
  public:
@@ -44,6 +59,8 @@ class Dictionary {
   // Valid until a text is added.
   [[nodiscard]] std::string_view operator[](std::uint32_t id) const noexcept { return text_of(entries_[id]); }
   [[nodiscard]] std::uint64_t count(std::uint32_t id) const noexcept { return entries_[id].count; }
+  // Before a text is asked for soon.
+  void fetch(std::uint32_t id) const noexcept { __builtin_prefetch(&entries_[id]); }
   // The place that came with the text when it was new.
   [[nodiscard]] std::uint64_t place(std::uint32_t id) const noexcept { return places_[id]; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
@@ -89,8 +106,8 @@ class Dictionary {
 
   Rules rules_;
   std::uint64_t seed_;
-  std::vector<Slot> slots_;  // a power of two, at most half of them taken
-  std::vector<Entry> entries_;
+  std::vector<Slot, LargePages<Slot>> slots_;  // a power of two, at most half of them taken
+  std::vector<Entry, LargePages<Entry>> entries_;
   std::vector<std::uint64_t> places_;
   std::vector<std::uint32_t> hashes_;
   std::vector<std::unique_ptr<char[]>> blocks_;

@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace masu::io::test {
@@ -95,6 +96,46 @@ TEST(Dictionary, TellsTextsOfAllSizesApart) {
   std::string text;
   for (std::uint32_t size = 0; size < 3000; ++size, text += '\0') EXPECT_EQ(texts.add(text), size);
   for (std::uint32_t size = 0; size < 3000; ++size) EXPECT_EQ(texts[size], std::string(size, '\0'));
+}
+
+TEST(Dictionary, TellsTextsThatDifferInOneByteApart) {
+  for (const bool ignore_case : {false, true}) {
+    Dictionary texts({0, ignore_case, ""});
+    std::vector<std::string> all;
+    for (std::size_t size = 1; size <= 40; ++size) {
+      all.emplace_back(size, 'x');
+      for (std::size_t at = 0; at < size; ++at) {
+        all.emplace_back(size, 'x');
+        all.back()[at] = '\x80';
+      }
+    }
+    for (int times = 0; times < 2; ++times) {
+      for (std::uint32_t i = 0; i < all.size(); ++i) EXPECT_EQ(texts.add(all[i]), i);
+    }
+    EXPECT_EQ(texts.size(), all.size());
+  }
+}
+
+// Their tables lie in large pages.
+TEST(Dictionary, MergesManyTexts) {
+  constexpr std::uint32_t each = 400000;
+  constexpr std::uint32_t shared = 100000;
+  Dictionary texts({});
+  std::vector<Dictionary> others;
+  others.emplace_back(Dictionary::Rules{});
+  for (std::uint32_t i = 0; i < each; ++i) {
+    EXPECT_EQ(texts.add("user" + std::to_string(i), i), i);
+    EXPECT_EQ(others[0].add("user" + std::to_string(each - shared + i), each + i), i);
+  }
+  std::vector<std::vector<std::uint32_t>> ids(1);
+  texts.merge(others, ids);
+  ASSERT_EQ(texts.size(), 2 * each - shared);
+  for (std::uint32_t i = 0; i < each; ++i) ASSERT_EQ(ids[0][i], each - shared + i);
+  const Dictionary moved = std::move(texts);
+  for (std::uint32_t i = 0; i < moved.size(); ++i) {
+    ASSERT_EQ(moved[i], "user" + std::to_string(i));
+    ASSERT_EQ(moved.count(i), i >= each - shared && i < each ? 2 : 1);
+  }
 }
 
 // Blocks of texts go to several dictionaries in turns, as threads take them.

@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::uint64_t looked_at = 2048;                     // entries that one thread reads before others are started
 constexpr std::uint64_t least_part = std::uint64_t{2} << 20;  // bytes for a thread
+constexpr std::size_t values_ahead = 16;                      // whose texts are fetched
 constexpr std::size_t batch_texts = 64;
 constexpr std::size_t batch_bytes = std::size_t{1} << 15;
 constexpr unsigned part_shift = 48;  // entries of a part are fewer, so places grow from part to part
@@ -45,8 +46,11 @@ class Texts final : public ValueNames {
     counts_.reserve(order_.size());
     for (const std::uint32_t id : order_) counts_.push_back(dictionary_.count(id));
   }
+  // They are asked for in their order mostly, in which they do not lie.
   [[nodiscard]] std::string operator()(std::int64_t value) const override {
-    return std::string(dictionary_[order_[static_cast<std::size_t>(value)]]);
+    const auto at = static_cast<std::size_t>(value);
+    dictionary_.fetch(order_[std::min(at + values_ahead, order_.size() - 1)]);
+    return std::string(dictionary_[order_[at]]);
   }
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept override { return counts_; }
   // The value of each id.

@@ -243,16 +243,17 @@ MASU_EACH_INTEGER(MASU_INSTANTIATE)
 MASU_EACH_FLOAT(MASU_INSTANTIATE)
 #undef MASU_INSTANTIATE
 
-TextNumber parse_any_number(std::string_view text) {
+TextNumber parse_any_number(std::string_view text, bool with_excess) {
   text = without_plus(text);
   TextNumber number;
-  std::array<char, longest_quick + 1 + Reader::excess> copy{};
   if (text.size() <= longest_quick) {
-    std::copy(text.begin(), text.end(), copy.begin());
+    std::array<char, longest_quick + 1 + Reader::excess> copy{};
+    if (!with_excess) std::copy(text.begin(), text.end(), copy.begin());
+    const char* const at = with_excess ? text.data() : copy.data();
     QuickNumber quick;
-    const char* const end = take_quick_number(copy.data(), '.', quick);
+    const char* const end = take_quick_number(at, '.', quick);
     const bool fits = !quick.whole || !quick.negative || quick.magnitude <= std::uint64_t{1} << 63;
-    if (end == copy.data() + text.size() && fits) {
+    if (end == at + text.size() && fits) {
       return {quick.whole ? TextNumber::whole : TextNumber::decimal, quick.negative, quick.magnitude, quick.value};
     }
   }

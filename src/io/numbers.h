@@ -48,6 +48,7 @@ struct TextNumber {
   double value = 0;             // decimal: what has a point, an exponent or a name (nan, inf), or is whole, beyond 64
                                 // bits, and as it is in f64
 };
-TextNumber parse_any_number(std::string_view text);
+// `with_excess`: a line's end and Reader::excess bytes follow, which may be looked at, so that the text is not copied.
+TextNumber parse_any_number(std::string_view text, bool with_excess = false);
 
 }  // namespace masu::io

@@ -63,7 +63,8 @@ bool Rows::step() {
   for (;;) {
     any_odd_ = false;
     bool complete = false;
-    if (fields_.next_plain(text_)) {
+    plain_ = fields_.next_plain(text_);
+    if (plain_) {
       line_ = fields_.mark().line - 1;
       complete = cut_plain(text_);
     } else {
@@ -178,7 +179,8 @@ void Rows::leave_out(std::string_view entry, std::string_view wanted) {
 
 TextNumber Rows::number(std::size_t field) {
   if (is_odd(field)) return {};
-  return parse_any_number(number_text(texts_[field], options_.decimal == ",", pointed_));
+  const bool comma = options_.decimal == ",";
+  return parse_any_number(number_text(texts_[field], comma, pointed_), plain_ && !comma);
 }
 
 // For messages: what follows cannot be read any more.

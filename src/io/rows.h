@@ -111,6 +111,7 @@ class Rows {
   bool started_ = false;
   bool lines_known_ = true;
   bool crlf_ = false;
+  bool plain_ = false;  // this row lies in the reader's window
   TextFields fields_;
   TextFields::Mark start_;
   std::string header_;

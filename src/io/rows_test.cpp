@@ -94,6 +94,31 @@ TEST(Rows, TakesNumbersByTheRuleOfTexts) {
   EXPECT_FALSE(rows.next());
 }
 
+// A number is read where it lies, so what follows must not become a part of it.
+TEST(Rows, TakesNumbersBesideAnyDelimiter) {
+  const Strings fields{"1", "", "-2", "x", " 7 ", "12346789", "+3", "-", "1234678901234678"};
+  Strings columns;
+  for (std::size_t i = 1; i <= fields.size(); ++i) columns.push_back(std::to_string(i));
+  for (const std::string delimiter : {"e", "E", ".", "5", ";"}) {
+    const std::string line = fmt::format("{}\n", fmt::join(fields, delimiter));
+    for (const bool last_end : {false, true}) {
+      const std::string all = line + line + (last_end ? line : line.substr(0, line.size() - 1));
+      Rows rows(reader(all), asked(false, delimiter), columns);
+      std::size_t count = 0;
+      for (; rows.next(); ++count) {
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+          const TextNumber number = rows.number(i);
+          const TextNumber expected = parse_any_number(trimmed(fields[i]));
+          EXPECT_EQ(number.kind, expected.kind) << delimiter << " " << fields[i];
+          EXPECT_EQ(number.negative, expected.negative) << delimiter << " " << fields[i];
+          EXPECT_EQ(number.magnitude, expected.magnitude) << delimiter << " " << fields[i];
+        }
+      }
+      EXPECT_EQ(count, 3U);
+    }
+  }
+}
+
 TEST(Rows, LeavesOutWhatTheReaderLeavesOut) {
   const Bytes bytes = "a,b\n1,2\n3\n4,5,6\n7," + Bytes(longest_entry + 1, 'x') + "\n8,9\n";
   Rows rows(reader(bytes), asked(true), Strings{"b"}, true);
