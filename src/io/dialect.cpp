@@ -172,12 +172,13 @@ TextFields::Glance TextFields::glance() {
 
 std::string TextFields::how_cut() const {
   if (!reader_.form().empty()) return reader_.form();
+  if (first_line_.empty()) return "no line has a field";
   std::string name = fmt::format("'{}'", printable({&delimiter_, 1}));
   for (const DelimiterName& known : delimiter_names) {
     if (known.character == delimiter_) name = known.name;
   }
   if (delimiter_ == '\0') name = "white space";
-  return fmt::format("the delimiter is {}, the first line has {}", name, first_line_.empty() ? "nothing" : first_line_);
+  return fmt::format("the delimiter is {}, the first line has {}", name, first_line_);
 }
 
 void TextFields::read_header() {
