@@ -33,6 +33,8 @@ class GroupedTable {
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] std::uint64_t groups() const { return groups_.size(); }
   [[nodiscard]] std::uint64_t count() const { return offsets_.back(); }
+  // Bytes that results may take.
+  [[nodiscard]] std::uint64_t memory() const { return memory_; }
   // All of them, and those of a group.
   [[nodiscard]] ArrayView values() const { return {dtype(), values_.get(), count()}; }
   [[nodiscard]] ArrayView values(std::uint64_t group) const {

@@ -148,6 +148,7 @@ class GroupCounter final : public Counter {
   void add_reference(std::span<const ArrayView> /*piece*/) override {}
   void finish(HistogramResult& result) override {
     const auto began = Clock::now();
+    refuse_too_many();
     table_.each(
         [&](std::uint64_t group) {
           return histogram(request_.device, table_.values(group), request_.bins.front(), request_.options);
@@ -179,6 +180,16 @@ class GroupCounter final : public Counter {
   [[nodiscard]] Times times() const override { return times_; }
 
  private:
+  // All counts are held until they are written.
+  void refuse_too_many() const {
+    const std::uint64_t bins =
+        histogram(request_.device, ArrayView(dtype(), nullptr, 0), request_.bins.front(), request_.options).size();
+    if (bins <= table_.memory() / sizeof(std::uint64_t) / table_.groups()) return;
+    throw Error(ErrorCode::out_of_memory,
+                fmt::format("{}: {} groups of {} bins need more than the {} KiB that --group may take (--memory)",
+                            name(), table_.groups(), bins, table_.memory() >> 10U));
+  }
+
   const GroupedTable& table_;
   Times times_;
 };

@@ -96,6 +96,17 @@ void add_report(io::TextReport& all, const io::TextReport& more) {
   for (std::size_t kind = 0; kind < all.left_out.size(); ++kind) all.left_out[kind].count += more.left_out[kind].count;
 }
 
+// Lines that all lack a field are a wrong --key or delimiter; a file must not be replaced by none of its lines.
+void refuse_nothing(const Inputs& inputs) {
+  for (const auto& rows : inputs) {
+    const io::TextReport report = rows->report();
+    for (const io::TextReport::Kind& kind : report.left_out) {
+      if (kind.count == 0) continue;
+      data_error("{}: no line can be sorted (line {}: {}); {}", rows->name(), kind.line, kind.first, report.how_cut);
+    }
+  }
+}
+
 }  // namespace
 
 void check_line_output(const CommonOptions& common) {
@@ -142,6 +153,7 @@ LinesDone sort_lines(const LinesRequest& asked, const char* what) {
     done.bytes += rows->position();
     add_report(done.text, rows->report());
   }
+  if (sorter.count() == 0 && done.nans == 0) refuse_nothing(inputs);
   done.seconds.read = since(began);
   done.count = sorter.count();
   output.begin(std::min(done.count, asked.first.value_or(done.count)));

@@ -184,9 +184,9 @@ std::string TextFields::delimiter_name() const {
 
 std::string TextFields::how_cut() const {
   if (!reader_.form().empty()) return reader_.form();
+  if (first_line_.empty()) return "no line has a field";
   return fmt::format("the delimiter is {}, the first line has {}",
-                     delimiter_ == '\0' ? "white space" : delimiter_name(),
-                     first_line_.empty() ? "nothing" : first_line_);
+                     delimiter_ == '\0' ? "white space" : delimiter_name(), first_line_);
 }
 
 void TextFields::read_header() {

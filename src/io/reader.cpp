@@ -180,10 +180,27 @@ std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) n
 }
 
 std::string printable(std::string_view text) {
-  std::string out(text.substr(0, 40));
-  for (char& c : out)
-    if (c < ' ' || c > '~') c = '?';
-  if (text.size() > 40) out += "...";
+  constexpr std::size_t most = 40;
+  const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
+  std::string out;
+  std::size_t i = 0;
+  while (i < std::min(most, text.size())) {
+    const unsigned first = byte(i);
+    const unsigned second = byte(i + 1);
+    // Whole characters of UTF-8 stand as they are, without the control characters below U+00A0.
+    std::size_t length = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1;
+    bool good = length > 1 || (first >= ' ' && first <= '~');
+    if (first == 0xc2 || first == 0xe0) good = second >= 0xa0;
+    if (first == 0xf0) good = second >= 0x90;
+    if (first == 0xed) good = second < 0xa0;
+    if (first == 0xf4) good = second < 0x90;
+    for (std::size_t k = 1; k < length; ++k) good = good && (byte(i + k) & 0xc0U) == 0x80U;
+    if (!good) length = 1;
+    if (good) out += text.substr(i, length);
+    else out += '?';
+    i += length;
+  }
+  if (i < text.size()) out += "...";
   return out;
 }
 

@@ -338,6 +338,8 @@ class BadInput(GroupTest):
         self.fails(1, "reduce", same, "--group", "1", "--column", "2", "--memory", "1Mi",
                    says="rows of 3 groups need more than the 1024 KiB that --group may take (--memory)")
         self.ok("reduce", path, "--group", "1", "--column", "2", "--memory", "100Mi")
+        self.fails(1, "histogram", path, "--group", "1", "--column", "2", "--bins", "60000", "--memory", "100Mi",
+                   says="groups of 60000 bins need more than the 102400 KiB that --group may take (--memory)")
 
     def test_usage(self):
         path = self.write("t.csv", "a,b\n1,2\n")

@@ -141,6 +141,15 @@ class Lines(CommandTest):
                           "--smallest", "-k", first, "--nan", "last", "--lines", "--quiet")
             self.assertEqual(got.decode().splitlines(True), expected.splitlines(True)[:first + 1], (trial, asked))
 
+    def test_lines_that_all_lack_the_key(self):
+        file = self.write("t.csv", "a,b\n1,2\n3,4\n")
+        for arguments in (["sort", file, "--key", "9", "-o", file], ["topk", file, "--key", "9"], ["sort", file, file, "-k9n"]):
+            self.fails(1, *arguments, says="t.csv: no line can be sorted (line 1: 2 of 9); the delimiter is comma, the first")
+        self.fails(1, "sort", "-", "--key", "a", stdin=b"a,b\n1\n", says="no line can be sorted (line 2: 1 instead of 2)")
+        self.assertEqual(self.ok("sort", file, "--key", "a:desc").decode(), "a,b\n3,4\n1,2\n")
+        for empty in ("", "a,b\n"):
+            self.assertEqual(self.sort(empty, "--header", "--key", "1"), empty)
+
     def test_many_keys_that_begin_alike(self):
         dice = random.Random(8)
         for count in (255, 256, 257, 400, 3000):
