@@ -20,6 +20,8 @@ void check(const HistogramChart& chart) {
   for (const Series& series : chart.series) {
     const BinAxis& bins = series.bins;
     if (bins.size == 0 || !bins.edge) refuse("a series must have bins");
+    if (series.totals.empty() != chart.series.front().totals.empty())
+      refuse("all series have counts, or all have totals");
     const std::size_t heights = series.totals.empty() ? series.counts.size() : series.totals.size();
     if (bins.size != heights || (!series.totals.empty() && !series.counts.empty()))
       refuse(fmt::format("a series of {} bins must have as many counts, got {}", bins.size, heights));
@@ -48,14 +50,13 @@ std::vector<std::string> notes_of(const HistogramChart& chart, const std::vector
     const Series& series = chart.series[i];
     n.push_back(totals[i] + series.below + series.above + series.nan);
   }
-  if (!chart.series.front().totals.empty()) n.clear();
-  if (n.empty()) notes = {};
-  else if (std::all_of(n.begin(), n.end(), [&](std::uint64_t each) { return each == n.front(); }))
+  const bool counts = chart.series.front().totals.empty();  // of totals the caller knows
+  if (counts && std::all_of(n.begin(), n.end(), [&](std::uint64_t each) { return each == n.front(); }))
     notes.push_back(fmt::format("n = {}{}", grouped(n.front()), several ? " each" : ""));
-  else if (n.size() > most_named)
+  else if (counts && n.size() > most_named)
     notes.push_back(fmt::format("n = {} to {} each", grouped(*std::min_element(n.begin(), n.end())),
                                 grouped(*std::max_element(n.begin(), n.end()))));
-  else
+  else if (counts)
     for (std::size_t i = 0; i < n.size(); ++i)
       notes.push_back(fmt::format("n({}) = {}", name_of(chart.series[i], i), grouped(n[i])));
   std::uint64_t most_in_column = 1;
@@ -161,10 +162,13 @@ std::vector<Point> outline_of(const Page& page, const Steps& found) {
 // Lines that tell single bars apart.
 void separate(Page& page, const std::vector<Step>& steps, double bin_width) {
   const Stroke stroke{{255, 255, 255}, std::min(1.0, bin_width / 8), 0.8};
+  const double base = place_y(page, 0);
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const double top = std::max(place_y(page, steps[i - 1].height), place_y(page, steps[i].height));
+    const double a = place_y(page, steps[i - 1].height);
+    const double b = place_y(page, steps[i].height);
+    const double end = std::max(a, b) < base ? std::max(a, b) : std::max(base, std::min(a, b));
     const double x = place_x(page, steps[i].left);
-    if (top < place_y(page, 0)) page.canvas().rule({x, top}, {x, place_y(page, 0)}, stroke);
+    if (end != base) page.canvas().rule({x, end}, {x, base}, stroke);
   }
 }
 
@@ -232,6 +236,10 @@ std::string draw(const HistogramChart& chart, Format format) {
   page.canvas().clip(page.area());
   draw_series(page, found, looks, fill_of(chart), chart.quantity == Quantity::cumulative);
   page.canvas().unclip();
+  if (page.y().lo < 0) {
+    const double zero = place_y(page, 0);
+    page.canvas().rule({page.area().x, zero}, {page.area().right(), zero}, {axis_colour, 0.8});
+  }
   page.axes(false);
   return page.canvas().finish(chart.title);
 }

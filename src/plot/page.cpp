@@ -123,7 +123,7 @@ double Page::widest(const Axis& axis) {
 
 // As many names as have room side by side (level) or above each other.
 void Page::name_to_fit(Axis& axis, Numbers numbers, double length, bool level) {
-  const double apart = level ? font_ * 5.5 : font_ * 3.2;
+  const double apart = font_ * (!level ? 3.2 : numbers == Numbers::whole ? 2.5 : 5.5);
   auto most = static_cast<unsigned>(std::clamp(length / apart, 2.0, 12.0));
   for (; most >= 2; --most) {
     axis.name(most, numbers);
@@ -319,7 +319,7 @@ void Page::colour_bar(const Axis& bar, const std::string& label) {
   };
   for (const Tick& tick : bar.ticks) name(box.bottom() - bar.at(tick.value) * box.height, tick.label);
   name(none.y + none.height / 2, {"0", ""});
-  canvas_.text({frame_.width - font_ * margin, area_.y - font_ * 0.45}, {label, ""}, {numbers, ink, Anchor::end});
+  canvas_.text({frame_.width - font_ * margin, area_.y - font_ * 0.7}, {label, ""}, {numbers, ink, Anchor::end});
 }
 
 namespace {

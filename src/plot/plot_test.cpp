@@ -255,6 +255,9 @@ TEST(Plot, TotalsMayBeBelowZero) {
   const std::vector<std::uint64_t> counts = {1, 2};
   chart.series.front().counts = counts;
   MASU_EXPECT_ERROR(draw(chart, Format::svg), invalid_argument, "as many counts");
+  chart.series.front().counts = {};
+  chart.series.push_back(of({0, 1, 2}, counts));
+  MASU_EXPECT_ERROR(draw(chart, Format::svg), invalid_argument, "all have totals");
 }
 
 TEST(Plot, PercentIsOfAllValues) {

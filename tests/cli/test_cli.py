@@ -301,9 +301,10 @@ class Outputs(CommandTest):
             self.assertEqual(result.stderr.count(b"\r\033[K"), result.stderr.count(b"\r\033[K\r") + 1)
 
     def test_terminal(self):
-        def on_terminal(*arguments):
+        def on_terminal(*arguments, **environment):
             leader, follower = pty.openpty()
-            process = subprocess.Popen([MASU, *arguments], stdout=follower, stderr=subprocess.PIPE)
+            process = subprocess.Popen([MASU, *arguments], stdout=follower, stderr=subprocess.PIPE,
+                                       env={**os.environ, "NO_COLOR": "", **environment})
             os.close(follower)
             text = b""
             try:
@@ -319,6 +320,18 @@ class Outputs(CommandTest):
         status, text, _ = on_terminal("histogram", "zeros:u8:5")
         self.assertEqual(status, 0)
         self.assertIn(b"n 5", text)
+        image = self.write("a.bmp", bmp24(4, 1, lambda x, y: (x, 7, 2 * x)))
+        for arguments in ([image], [image, "--rows", "2"]):
+            status, text, _ = on_terminal("histogram", *arguments, TERM="xterm", LC_ALL="C.UTF-8")
+            self.assertEqual((status, sorted(set(re.findall(rb"\x1b\[(\d*)m", text)))), (0, [b"", b"31", b"32", b"34"]))
+            self.assertIn("\u2588".encode(), text)
+            for plain in ({"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}):
+                self.assertNotIn(b"\x1b", on_terminal("histogram", *arguments, **plain)[1])
+            self.assertNotIn(b"\xe2", on_terminal("histogram", *arguments, TERM="linux", LC_ALL="C.UTF-8")[1])
+            self.assertNotIn(b"\x1b", self.ok("histogram", *arguments))
+        groups = self.write("g.csv", "place,value\nRome,1\nBern,2\n")
+        text = on_terminal("histogram", groups, "--group", "place", "--column", "value", TERM="xterm")[1]
+        self.assertEqual(len(set(re.findall(rb"\x1b\[(\d+)m", text))), 2)
         status, text, errors = on_terminal("histogram", "zeros:u8:5", "--format", "npy")
         self.assertEqual((status, text), (2, b""))
         self.assertIn(b"terminal", errors)
