@@ -97,8 +97,8 @@ inline Series series(const Histogram& histogram, std::string name = {}) {
 }
 Series series(Histogram&& histogram, std::string name = {}) = delete;
 
-/// The height of a bin: its count, counts / sum(counts) / width, the sum of the counts up to it, or 100 * counts / n,
-/// where n counts outsiders and NaNs too. A series of totals has these as its heights.
+/// The height of a bin: its count, counts / sum(counts) / width, the sum of the counts up to it, or 100 * counts / n.
+/// n counts outsiders and NaNs too. A series of totals has these as its heights.
 enum class Quantity { counts, density, cumulative, percent };
 
 /// One or several histograms over one axis, as filled steps. Bins are as wide as they are.
