@@ -158,6 +158,13 @@ bool block_characters() {
   return utf8_locale() && !(is_terminal(STDOUT_FILENO) && (name == "dumb" || name == "linux"));
 }
 
+bool colours() {
+  const char* const term = std::getenv("TERM");
+  const char* const none = std::getenv("NO_COLOR");
+  return is_terminal(STDOUT_FILENO) && term != nullptr && *term != '\0' && std::string_view(term) != "dumb" &&
+         (none == nullptr || *none == '\0');
+}
+
 std::string visible(std::string_view text, std::string_view kept) {
   std::string shown;
   for (std::size_t i = 0; i < text.size();) {

@@ -121,6 +121,8 @@ std::size_t columns_of_text(std::string_view text);
 bool utf8_locale();
 // Whether charts may have block characters: a console (TERM=linux) and TERM=dumb lack them.
 bool block_characters();
+// Whether it may have colours: a terminal, but for TERM=dumb and where NO_COLOR is set.
+bool colours();
 // On standard output. Throws io where it cannot be written.
 void print_text(std::string_view text);
 // What may be printed on a terminal: control characters, and bytes that are no UTF-8, as \x1b; but for those of `kept`.

@@ -9,7 +9,6 @@
 #include "text.h"
 
 #include <fmt/format.h>
-#include <masu/plot.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,7 +39,7 @@ struct HistogramCommandOptions : ArrayOptions {
   std::string pitch;
   std::string outside = "drop";
   std::string strategy = "auto";
-  std::string plot;
+  PictureOptions picture;
   std::string weights;
   std::string weights_format = "auto";
   std::string weights_dtype;
@@ -64,7 +63,6 @@ struct HistogramCommandOptions : ArrayOptions {
   [[nodiscard]] const Format& chosen_format() const;
 };
 
-constexpr std::uint64_t most_series = 64;                       // of a plot
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
 constexpr std::array<Format, 7> formats{{{"table", write_table},
@@ -149,7 +147,13 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
                          "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
   result.more().add_flag("--otsu", otsu, "Also the edge that best parts dark from bright");
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
-  result.add_option("--plot", plot, "FILE", "Draw the result to FILE too: .svg, .png or .pdf");
+  const Subcommand drawn = app.group("Plot");
+  drawn.add_option("--plot", picture.path, "FILE",
+                   "Draw the result to FILE too: .svg, .png or .pdf; svg:-, png:- or pdf:- is standard output,\n"
+                   "without the table. --quiet leaves the table out too");
+  drawn.add_option("--title", picture.title, "TEXT", "Instead of the file's name and the column");
+  drawn.more().add_option("--size", picture.size, "WxH", "In pixels (800x500, and twice as many in a PNG)");
+  drawn.more().add_flag("--dark", picture.dark, "Bright lines on a dark page");
   which.more().add_option("--strategy", strategy, "STRATEGY",
                           "How to count, with the same result: " + words_of("STRATEGY"));
 }
@@ -202,7 +206,7 @@ HistogramJob HistogramCommandOptions::job() const {
   }
   job.memory = memory_limit(common);
   job.device = common.device;
-  job.plot = !plot.empty();
+  job.plot = !picture.path.empty();
   job.verify = common.verify;
   return job;
 }
@@ -219,7 +223,6 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   };
   refuse(cumulative, "--cumulative");
   refuse(log_counts, "--log-counts");
-  refuse(!plot.empty(), "--plot");
   refuse(strategy != "auto", "--strategy");
   refuse(!common.digits.empty(), "--digits");
   if (!joint && input.inputs.size() > 1) usage_error("--weights takes one input, or columns with --joint");
@@ -242,74 +245,6 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   // An entry left out would part the weights from their values.
   job.from.needed_by = "--weights";
   return job;
-}
-
-constexpr std::uint64_t most_named_bins = 200;  // of dates in a plot, each with its name
-
-plot::Quantity quantity(const WriteOptions& options) {
-  if (options.density) return plot::Quantity::density;
-  return options.cumulative ? plot::Quantity::cumulative : plot::Quantity::counts;
-}
-
-plot::HistogramChart channels(const HistogramResult& result, const WriteOptions& options) {
-  plot::HistogramChart chart;
-  for (std::size_t c = 0; c < result.channels.size(); ++c) {
-    chart.series.push_back(plot::series(result.channels[c], result.names.empty() ? "" : result.names[c]));
-  }
-  chart.quantity = quantity(options);
-  chart.log_counts = options.log_counts;
-  return chart;
-}
-
-// A joint histogram of one column.
-plot::HistogramChart one_column(const HistogramResult& result, const WriteOptions& options) {
-  plot::HistogramChart chart;
-  plot::Series series;
-  series.bins = plot::axis(result.joint->edges(0));
-  series.counts = result.joint->counts();
-  series.nan = result.joint->nan();
-  chart.series.push_back(std::move(series));
-  if (result.joint->outside() > 0) chart.notes.push_back(fmt::format("outside: {}", result.joint->outside()));
-  chart.quantity = quantity(options);
-  chart.log_counts = options.log_counts;
-  return chart;
-}
-
-plot::HeatMap two_columns(const HistogramResult& result) {
-  plot::HeatMap map = plot::heat_map(*result.joint);
-  map.x_label = result.column_name(0);
-  map.y_label = result.column_name(1);
-  if (result.joint->outside() > 0) map.notes.push_back(fmt::format("outside: {}", result.joint->outside()));
-  if (result.joint->nan() > 0) map.notes.push_back(fmt::format("NaN: {}", result.joint->nan()));
-  return map;
-}
-
-plot::HeatMap rows(const HistogramResult& result) {
-  plot::HeatMap map = plot::heat_map(*result.rows);
-  if (result.rows->channels() > 1) map.y_label = "row and channel";
-  return map;
-}
-
-template <class Chart>
-void save(Chart chart, const HistogramResult& result, const std::string& path) {
-  chart.title = result.source.name;
-  plot::save(chart, path);
-}
-
-// Draws a result: channels over one axis, rows and two columns as a map. A joint histogram has 1 or 2 columns here. The
-// path's ending says the format.
-void write_plot(const HistogramResult& result, const WriteOptions& options, const std::string& path) {
-  if (result.joint && result.joint->dimensions() == 1) {
-    save(one_column(result, options), result, path);
-  } else if (result.joint || result.rows) {
-    plot::HeatMap map = result.joint ? two_columns(result) : rows(result);
-    map.log_counts = options.log_counts;
-    save(std::move(map), result, path);
-  } else if (has_texts(result) || (result.source.names && result.first().size() <= most_named_bins)) {
-    save(named_chart(result, options), result, path);
-  } else {
-    save(channels(result, options), result, path);
-  }
 }
 
 void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
@@ -384,7 +319,6 @@ Exit run_command(HistogramCommandOptions& asked) {
   Progress progress(progress_mode(common));
   HistogramJob work = asked.job();
   const Format& form = asked.chosen_format();
-  work.summaries = form.name == "table";
   const bool to_stdout = common.output.empty() || common.output == "-";
   const std::span<const std::string> inputs = asked.input.inputs;
   const bool several = inputs.size() > 1 && !work.joint;
@@ -401,10 +335,15 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (asked.density || asked.cumulative) usage_error("--format uhi has no --density and no --cumulative");
   }
 
-  if (!asked.plot.empty()) {
-    plot::format_from_path(asked.plot);
-    if (several) usage_error("--plot takes one input");
-    if (is_same_output(asked.plot, common.output)) usage_error("-o and --plot must be two files");
+  PictureOptions& picture = asked.picture;
+  const bool draws = !picture.path.empty();
+  check_picture(picture, work.joint ? 1 : inputs.size(), work.weights && (work.joint || work.rows));
+  if (draws) {
+    if (several && (work.rows || ranks().several())) usage_error("--plot takes one input with --rows or under mpirun");
+    if (is_same_output(picture.to_stdout() ? "-" : picture.path, common.output))
+      usage_error("-o and --plot must be two files");
+    for (const std::string& column : asked.input.columns)
+      picture.column += (picture.column.empty() ? "" : ", ") + (is_column_name(column) ? column : "column " + column);
     if (asked.density && asked.cumulative) usage_error("--plot draws --density or --cumulative, not both");
   }
 
@@ -416,9 +355,6 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (several) usage_error("--group takes one INPUT here, got {}", inputs.size());
     table.emplace(asked, Work::reading);
     work.table = &*table;
-    if (!asked.plot.empty() && table->groups() > most_series) {
-      usage_error("--plot draws at most {} groups, {} has {}", most_series, table->info().name, table->groups());
-    }
   }
 
   std::optional<io::OutputFile> file;
@@ -432,6 +368,11 @@ Exit run_command(HistogramCommandOptions& asked) {
                        .log_counts = asked.log_counts};
   if (!asked.limit.empty()) options.limit = whole_number("--limit", asked.limit, 1, most_pixels);
   options.on_terminal = to_stdout && is_terminal(STDOUT_FILENO);
+  options.colours = to_stdout && colours();
+  // A picture may be all that is wanted.
+  const bool writes = !draws || !to_stdout || !(picture.to_stdout() || (common.quiet && &form == &formats.front()));
+  work.summaries = form.name == "table" && writes;
+  std::vector<HistogramResult> results;  // that are drawn
   if (several && ranks().several()) return run_dealt(asked, work, form, options, file, progress);
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);
@@ -445,14 +386,15 @@ Exit run_command(HistogramCommandOptions& asked) {
     std::optional<io::OutputFile> stream;
     if (to_stdout) stream.emplace("-");
     io::OutputFile& output = to_stdout ? *stream : *file;
-    form.write(result, options, [&](std::string_view text) { output.write(text); });
+    if (writes) form.write(result, options, [&](std::string_view text) { output.write(text); });
     if (to_stdout) stream->commit();
-    if (!asked.plot.empty()) {
-      if (file) file->finish();
-      write_plot(result, options, asked.plot);
-    }
     options.first = false;
     tell(result, form, common);
+    if (draws) results.push_back(std::move(result));
+  }
+  if (draws) {
+    if (file) file->finish();
+    write_picture(results, options, picture);
   }
   if (file) file->commit();
   return Exit::done;

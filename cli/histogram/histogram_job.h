@@ -129,6 +129,7 @@ struct WriteOptions {
   bool log_counts = false;   // bars by the logarithm of the counts
   std::uint64_t limit = 20;  // bars of texts
   bool on_terminal = false;
+  bool colours = false;             // of bars
   unsigned width = output_width();  // columns of a chart
   bool utf8 = block_characters();
 };
@@ -155,6 +156,21 @@ void write_named_json(const HistogramResult& result, const WriteOptions& options
 // Counts of texts, or of bins of instants, by where they begin.
 plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options);
 
+// Pictures (histogram_plot.cpp).
+
+struct PictureOptions {
+  std::string path;  // its ending says the format, or it is "svg:-"
+  std::string title;
+  std::string size;
+  bool dark = false;
+  std::string column;  // what the values are called
+  [[nodiscard]] bool to_stdout() const;
+};
+// Throws invalid_argument for what cannot be drawn.
+void check_picture(const PictureOptions& asked, std::size_t inputs, bool weighted_map);
+// Channels, groups and inputs over one axis, rows and two columns as a map. A joint histogram has 1 or 2 columns here.
+void write_picture(std::span<const HistogramResult> results, const WriteOptions& options, const PictureOptions& asked);
+
 bool is_calendar_unit(std::string_view word);
 // Edges of whole units between two instants: minute, hour, day, month, year; "": of what makes up to 60 bins.
 std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const std::string& unit,
@@ -163,6 +179,7 @@ std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const 
 std::string otsu_text(const Histogram& histogram);
 std::vector<std::uint16_t> levels_of(const Histogram& histogram);
 inline constexpr std::size_t most_groups_shown = 40;
+inline constexpr int chart_digits = 6;  // enough to read a chart; the other formats have them all
 
 // For people: charts, and lines where there are weights.
 void write_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink);

@@ -151,8 +151,11 @@ void Summary::finish() {
   merge_states("mean", sum_, cpu_);
   if (sum_.count() == 0) return;
   const ReduceResult found = extremes_.result();
-  range_ = table_element(found.min_values(), 0) + ":" + table_element(found.max_values(), 0);
-  mean_ = table_number(sum_.mean(Dtype::f64).value());
+  const auto shown = [](const ArrayView& value) {
+    return is_float(value.dtype) ? table_number(number_at(value, 0), chart_digits) : element_text(value, 0);
+  };
+  range_ = shown(found.min_values()) + ":" + shown(found.max_values());
+  mean_ = table_number(sum_.mean(Dtype::f64).value(), chart_digits);
 }
 
 void Summary::finish(const Histogram& histogram) {
@@ -170,7 +173,7 @@ void Summary::finish(const Histogram& histogram) {
   }
   if (sum.count() == 0) return;
   range_ = least + ":" + greatest;
-  mean_ = table_number(sum.mean());
+  mean_ = table_number(sum.mean(), chart_digits);
 }
 
 }  // namespace masu::cli

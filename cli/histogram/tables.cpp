@@ -8,9 +8,11 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace masu::cli {
@@ -23,7 +25,6 @@ struct Bar {
   std::vector<std::string> more;  // further columns, as many in every bar
 };
 
-constexpr int chart_digits = 6;  // enough to read a chart; the other formats have them all
 constexpr int percent_digits = 4;
 constexpr std::uint64_t narrowest_bar = 10;
 
@@ -87,9 +88,21 @@ std::string headline(const HistogramResult& result) {
   return text;
 }
 
+// A bar or line of channel or group `index` in its colour: one of the eight that every terminal has.
+std::string coloured(std::string text, const HistogramResult& result, std::size_t index, const WriteOptions& options) {
+  static constexpr std::array<std::pair<std::string_view, int>, 6> channels = {
+      {{"red", 31}, {"green", 32}, {"blue", 34}, {"cyan", 36}, {"magenta", 35}, {"yellow", 33}}};
+  if (!options.colours || text.empty()) return text;
+  int code = 0;
+  if (!result.groups.empty()) code = channels[(index + 2) % channels.size()].second;
+  for (const auto& [name, its] : channels)
+    if (result.groups.empty() && index < result.names.size() && result.names[index] == name) code = its;
+  return code == 0 ? text : fmt::format("\x1b[{}m{}\x1b[m", code, text);
+}
+
 // Lines of labels, counts and bars; a line of `titles` for `more` above them.
 void write_bars(std::span<const Bar> bars, const std::vector<std::string>& titles, const WriteOptions& options,
-                const Sink& sink) {
+                const Sink& sink, const std::function<std::string(std::string)>& paint = {}) {
   std::size_t label_width = 0;
   std::uint64_t most = 0;
   std::vector<std::size_t> widths;
@@ -108,7 +121,7 @@ void write_bars(std::span<const Bar> bars, const std::vector<std::string>& title
                         const std::string& drawn) {
     std::string text = padded(label, label_width) + "  " + padded(count, count_width);
     for (std::size_t i = 0; i < widths.size(); ++i) text += "  " + padded(more[i], widths[i]);
-    text += "  " + drawn;
+    text += "  " + (paint ? paint(drawn) : drawn);
     text.erase(text.find_last_not_of(' ') + 1);
     sink(text + "\n");
   };
@@ -223,11 +236,12 @@ void write_row_table(const HistogramResult& result, const WriteOptions& options,
   for (std::size_t line = 0; line < lines.size(); ++line) {
     std::string text = fmt::format("{:>{}}", line / channels, row_width);
     if (!result.names.empty()) text += fmt::format(" {:<{}}", result.names[line % channels], name_width - 1);
-    text += "  ";
+    std::string drawn;
     for (const std::uint64_t count : lines[line]) {
-      text += shade(height(count, most, options.log_counts), options.utf8, true);
+      drawn += shade(height(count, most, options.log_counts), options.utf8, true);
     }
-    text.erase(text.find_last_not_of(' ') + 1);
+    drawn.erase(drawn.find_last_not_of(' ') + 1);
+    text += (drawn.empty() ? "" : "  ") + coloured(drawn, result, line % channels, options);
     sink(text + "\n");
   }
   const Histogram& first = result.first();
@@ -376,7 +390,8 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
                        result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),
                        histogram.nan(), options.otsu ? ", otsu " + otsu_text(histogram) : ""));
     }
-    write_bars(group(result, histogram, bins_a_row, options), titles, options, sink);
+    write_bars(group(result, histogram, bins_a_row, options), titles, options, sink,
+               [&](std::string drawn) { return coloured(std::move(drawn), result, c, options); });
   }
   if (shown < result.channels.size()) {
     sink(fmt::format("\n{} more groups; --format csv, json or npy has all\n", result.channels.size() - shown));

@@ -55,6 +55,7 @@ struct Frame {
   unsigned width = 800;            ///< in pixels of an SVG: 1/96 inch
   unsigned height = 500;
   double pixel_ratio = 2;  ///< pixels of a PNG to one of these, in each direction
+  bool dark = false;       ///< a dark page: grays turn round, colours are lighter
 };
 
 /// `automatic` is logarithmic where all edges are positive and of equal ratio, over a factor of 10 or more.
@@ -65,6 +66,7 @@ struct BinAxis {
   std::uint64_t size = 0;
   std::function<double(std::uint64_t)> edge;
   Scale scale = Scale::automatic;
+  bool whole = false;  ///< bins lie around whole numbers, edges half way between: only these are named on the axis
 };
 /// The axis of given edges.
 inline BinAxis axis(std::vector<double> edges) {
@@ -81,6 +83,7 @@ struct Series {
   std::uint64_t below = 0;                ///< these three are shown in a note
   std::uint64_t above = 0;
   std::uint64_t nan = 0;
+  std::span<const double> totals{};  ///< instead of counts: heights, such as sums of weights; may be below 0
 };
 /// A histogram as a series. Refers to it.
 inline Series series(const Histogram& histogram, std::string name = {}) {
@@ -94,8 +97,9 @@ inline Series series(const Histogram& histogram, std::string name = {}) {
 }
 Series series(Histogram&& histogram, std::string name = {}) = delete;
 
-/// The height of a bin: its count, counts / sum(counts) / width, or the sum of the counts up to it.
-enum class Quantity { counts, density, cumulative };
+/// The height of a bin: its count, counts / sum(counts) / width, the sum of the counts up to it, or 100 * counts / n.
+/// n counts outsiders and NaNs too. A series of totals has these as its heights.
+enum class Quantity { counts, density, cumulative, percent };
 
 /// One or several histograms over one axis, as filled steps. Bins are as wide as they are.
 struct HistogramChart : Frame {
@@ -104,7 +108,7 @@ struct HistogramChart : Frame {
   bool log_counts = false;  ///< heights on a logarithmic axis; empty bins have none
 };
 
-/// Counts of joint bins as colours, with a colour bar. Joint bins without counts stay white.
+/// Counts of joint bins as colours, with a colour bar from 1. Joint bins without counts stay white, which it shows too.
 struct HeatMap : Frame {
   BinAxis x;
   BinAxis y;
@@ -134,7 +138,7 @@ inline HeatMap heat_map(std::span<const std::uint64_t> counts, std::vector<doubl
   HeatMap map;
   map.x = axis(std::move(edges));
   const std::uint64_t rows = map.x.size == 0 ? 0 : counts.size() / map.x.size;
-  map.y = {rows, [](std::uint64_t i) { return static_cast<double>(i); }, Scale::linear};
+  map.y = {rows, [](std::uint64_t i) { return static_cast<double>(i) - 0.5; }, Scale::linear, true};
   map.counts = counts;
   map.y_down = true;
   map.y_label = "row";

@@ -62,6 +62,7 @@ std::string stable_svg(std::string_view svg, std::string_view title) {
   return result.append(svg.substr(copied));
 }
 
+constexpr const char* font_name = "DejaVu Sans";
 constexpr double raised = 0.42;         // of the font's size: where a power stands
 constexpr double power_size = 0.72;     // of the font's size
 constexpr double vector_steps = 4;      // steps a unit that a vector format is drawn with
@@ -94,11 +95,14 @@ cairo_status_t append(void* target, const unsigned char* data, unsigned length) 
 struct Canvas::State {
   const CairoLibrary& c = cairo();
   Format format;
+  bool dark;
+  std::string texts;  // elements of an SVG
   std::string bytes;
   cairo_surface_t* surface = nullptr;
   cairo_t* context = nullptr;
 
-  State(Format wanted, double width, double height, double pixel_ratio) : format(wanted) {
+  State(Format wanted, double width, double height, double pixel_ratio, bool on_dark_page)
+      : format(wanted), dark(on_dark_page) {
     double scale = 1;
     if (format == Format::svg) {
       surface = c.cairo_svg_surface_create_for_stream(append, &bytes, width, height);
@@ -130,7 +134,9 @@ struct Canvas::State {
     c.cairo_surface_destroy(surface);
   }
 
-  void colour(Colour colour, double alpha) const {
+  [[nodiscard]] Colour shown(Colour colour) const { return dark ? on_dark(colour) : colour; }
+  void colour(Colour given, double alpha) const {
+    const Colour colour = shown(given);
     c.cairo_set_source_rgba(context, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0, alpha);
   }
   void path(std::span<const Point> points) const {
@@ -138,7 +144,7 @@ struct Canvas::State {
       (i == 0 ? c.cairo_move_to : c.cairo_line_to)(context, points[i].x, points[i].y);
   }
   void font(double size, bool bold) const {
-    c.cairo_select_font_face(context, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
+    c.cairo_select_font_face(context, font_name, CAIRO_FONT_SLANT_NORMAL,
                              bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
     c.cairo_set_font_size(context, size);
   }
@@ -149,6 +155,23 @@ struct Canvas::State {
     c.cairo_text_extents(context, text.c_str(), &extents);
     return extents.x_advance;
   }
+  // Another font has other widths, so the place of a text is that of its anchor.
+  void write(Point at, const Label& label, const TextStyle& style) {
+    if (label.text.empty() && label.power.empty()) return;
+    const Colour colour = shown(style.colour);
+    std::string more;
+    if (style.anchor != Anchor::start)
+      more = style.anchor == Anchor::middle ? " text-anchor=\"middle\"" : " text-anchor=\"end\"";
+    if (style.bold) more += " font-weight=\"bold\"";
+    if (style.upwards) more += fmt::format(" transform=\"rotate(-90 {:.2f} {:.2f})\"", at.x, at.y);
+    texts += fmt::format(R"(<text x="{:.2f}" y="{:.2f}" font-size="{:.2f}" fill="#{:02x}{:02x}{:02x}"{}>{})", at.x,
+                         at.y, style.size, colour.red, colour.green, colour.blue, more, escaped(label.text));
+    if (!label.power.empty()) {
+      texts += fmt::format(R"(<tspan dy="{:.2f}" font-size="{:.2f}">{}</tspan>)", -style.size * raised,
+                           style.size * power_size, escaped(label.power));
+    }
+    texts += "</text>\n";
+  }
   void show(Point at, const std::string& text, double size, bool bold) const {
     if (text.empty()) return;
     font(size, bold);
@@ -157,8 +180,8 @@ struct Canvas::State {
   }
 };
 
-Canvas::Canvas(Format format, double width, double height, double pixel_ratio)
-    : state_(std::make_unique<State>(format, width, height, pixel_ratio)),
+Canvas::Canvas(Format format, double width, double height, double pixel_ratio, bool dark)
+    : state_(std::make_unique<State>(format, width, height, pixel_ratio, dark)),
       resolution_(format == Format::png ? pixel_ratio : vector_steps) {
   check(state_->c.cairo_status(state_->context));
   fill(Rect{0, 0, width, height}, {255, 255, 255});
@@ -170,7 +193,11 @@ double Canvas::text_width(const Label& label, double size, bool bold) {
 }
 
 void Canvas::text(Point at, const Label& label, const TextStyle& style) {
-  const State& s = *state_;
+  State& s = *state_;
+  if (s.format == Format::svg) {
+    s.write(at, label, style);
+    return;
+  }
   const double width = text_width(label, style.size, style.bold);
   const double back = style.anchor == Anchor::start ? 0 : style.anchor == Anchor::middle ? width / 2 : width;
   s.c.cairo_save(s.context);
@@ -261,8 +288,22 @@ std::string Canvas::finish(std::string_view title) {
   if (s.format == Format::png) check(s.c.cairo_surface_write_to_png_stream(s.surface, append, &s.bytes));
   s.c.cairo_surface_finish(s.surface);
   check(s.c.cairo_surface_status(s.surface));
-  if (s.format == Format::svg) return stable_svg(s.bytes, drawable(title));
-  return std::move(s.bytes);
+  if (s.format != Format::svg) return std::move(s.bytes);
+  std::string svg = stable_svg(s.bytes, drawable(title));
+  const std::string texts = fmt::format(
+      "<g font-family=\"{}, Verdana, Arial, sans-serif\" xml:space=\"preserve\">\n{}</g>\n", font_name, s.texts);
+  return svg.insert(svg.rfind("</svg>"), texts);
+}
+
+Colour on_dark(Colour colour) {
+  constexpr int page = 0x1C;    // what is white
+  constexpr int bright = 0xF4;  // what is black
+  const auto part = [&](std::uint8_t from) {
+    if (colour.red == colour.green && colour.green == colour.blue)
+      return static_cast<std::uint8_t>(bright - from * (bright - page) / 255);
+    return static_cast<std::uint8_t>(from + (255 - from) * 3 / 10);
+  };
+  return {part(colour.red), part(colour.green), part(colour.blue)};
 }
 
 std::string drawable(std::string_view text) {

@@ -86,7 +86,6 @@ std::uint32_t heat(double part) {
 namespace {
 
 constexpr double most_cells_a_unit = 3;  // of vector formats, whose maps are pictures too
-constexpr std::uint32_t white = 0xFFFFFF;
 
 void check(const HeatMap& map) {
   for (const BinAxis* axis : {&map.x, &map.y}) {
@@ -160,14 +159,17 @@ std::string draw(const HeatMap& map, Format format) {
   const std::uint64_t most = *std::max_element(map.counts.begin(), map.counts.end());
   Axis bar;
   bar.logarithmic = map.log_counts;
-  bar.lo = map.log_counts ? 1 : 0;
-  bar.hi = std::max(static_cast<double>(most), map.log_counts ? 2.0 : 1.0);
+  bar.lo = 1;  // what has no counts has no colour
+  bar.hi = std::max(static_cast<double>(most), 2.0);
 
   PageParts parts;
   parts.colour_bar = true;
   parts.notes = notes_of(map, format);
   Page page(map, format, parts);
-  page.lay_out(x, y, Numbers::values, map.y_down ? Numbers::counts : Numbers::values, &bar, map.y_down);
+  page.lay_out(x, y, map.x.whole ? Numbers::whole : Numbers::values, map.y.whole ? Numbers::whole : Numbers::values,
+               &bar, map.y_down);
+
+  if (bar.ticks.empty() || bar.at(bar.ticks.front().value) > 0.05) bar.ticks.insert(bar.ticks.begin(), {1, {"1", ""}});
 
   const Rect& area = page.area();
   Canvas& canvas = page.canvas();
@@ -181,8 +183,9 @@ std::string draw(const HeatMap& map, Format format) {
   if (!map.y_down) std::reverse(rows.begin(), rows.end());
   const std::vector<std::uint64_t> counts = pixels(map, columns, rows);
   std::vector<std::uint32_t> colours(counts.size());
-  std::transform(counts.begin(), counts.end(), colours.begin(),
-                 [&](std::uint64_t count) { return count == 0 ? white : heat(bar.at(static_cast<double>(count))); });
+  std::transform(counts.begin(), counts.end(), colours.begin(), [&](std::uint64_t count) {
+    return count == 0 ? page.paper() : page.shade(bar.at(static_cast<double>(count)));
+  });
   canvas.image(area, columns.size(), rows.size(), colours);
   page.axes(true);
   page.colour_bar(bar, "count");

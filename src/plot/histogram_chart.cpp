@@ -20,8 +20,11 @@ void check(const HistogramChart& chart) {
   for (const Series& series : chart.series) {
     const BinAxis& bins = series.bins;
     if (bins.size == 0 || !bins.edge) refuse("a series must have bins");
-    if (bins.size != series.counts.size())
-      refuse(fmt::format("a series of {} bins must have as many counts, got {}", bins.size, series.counts.size()));
+    if (series.totals.empty() != chart.series.front().totals.empty())
+      refuse("all series have counts, or all have totals");
+    const std::size_t heights = series.totals.empty() ? series.counts.size() : series.totals.size();
+    if (bins.size != heights || (!series.totals.empty() && !series.counts.empty()))
+      refuse(fmt::format("a series of {} bins must have as many counts, got {}", bins.size, heights));
     if (!(bins.edge(0) <= bins.edge(bins.size)))
       refuse(fmt::format("edges must not decrease, got {} … {}", bins.edge(0), bins.edge(bins.size)));
   }
@@ -47,12 +50,13 @@ std::vector<std::string> notes_of(const HistogramChart& chart, const std::vector
     const Series& series = chart.series[i];
     n.push_back(totals[i] + series.below + series.above + series.nan);
   }
-  if (std::all_of(n.begin(), n.end(), [&](std::uint64_t each) { return each == n.front(); }))
+  const bool counts = chart.series.front().totals.empty();  // of totals the caller knows
+  if (counts && std::all_of(n.begin(), n.end(), [&](std::uint64_t each) { return each == n.front(); }))
     notes.push_back(fmt::format("n = {}{}", grouped(n.front()), several ? " each" : ""));
-  else if (n.size() > most_named)
+  else if (counts && n.size() > most_named)
     notes.push_back(fmt::format("n = {} to {} each", grouped(*std::min_element(n.begin(), n.end())),
                                 grouped(*std::max_element(n.begin(), n.end()))));
-  else
+  else if (counts)
     for (std::size_t i = 0; i < n.size(); ++i)
       notes.push_back(fmt::format("n({}) = {}", name_of(chart.series[i], i), grouped(n[i])));
   std::uint64_t most_in_column = 1;
@@ -92,10 +96,18 @@ Axis x_axis(const HistogramChart& chart, bool logarithmic) {
   return axis;
 }
 
+// Whether heights are whole numbers.
+bool counted(const HistogramChart& chart) {
+  return chart.series.front().totals.empty() &&
+         (chart.quantity == Quantity::counts || chart.quantity == Quantity::cumulative);
+}
+
 Axis y_axis(const HistogramChart& chart, const std::vector<Steps>& found) {
   double most = 0;
   double least = 0;
+  double lowest = 0;  // of totals below 0
   for (const Steps& each : found) {
+    lowest = std::min(lowest, each.least);
     most = std::max(most, each.highest);
     if (each.lowest > 0 && (least == 0 || each.lowest < least)) least = each.lowest;
   }
@@ -103,12 +115,13 @@ Axis y_axis(const HistogramChart& chart, const std::vector<Steps>& found) {
   axis.logarithmic = chart.log_counts;
   constexpr double room = 0.05;  // above the highest
   if (!axis.logarithmic) {
-    axis.hi = most == 0 ? 1 : most * (1 + room);
+    axis.lo = lowest * (1 + room);
+    axis.hi = most == 0 && lowest == 0 ? 1 : most * (1 + room);
     return axis;
   }
   // A bar of the lowest height must be seen: the axis begins a little below it.
   if (most == 0) most = least = 1;
-  const bool counts = chart.quantity != Quantity::density;
+  const bool counts = counted(chart);
   axis.lo = counts && least < 2 ? 0.5 : std::max(std::pow(10, std::floor(std::log10(least / 1.5))), most * 1e-30);
   axis.hi = std::max(most * std::pow(most / axis.lo, room), axis.lo * 20);
   return axis;
@@ -124,7 +137,7 @@ double place_y(const Page& page, double height) {
 
 // From the axis over all steps and back to it.
 std::vector<Point> outline_of(const Page& page, const Steps& found) {
-  const double bottom = page.area().bottom();
+  const double bottom = place_y(page, 0);
   std::vector<Point> outline;
   double right = -1;
   for (const Step& step : found.steps) {
@@ -149,10 +162,13 @@ std::vector<Point> outline_of(const Page& page, const Steps& found) {
 // Lines that tell single bars apart.
 void separate(Page& page, const std::vector<Step>& steps, double bin_width) {
   const Stroke stroke{{255, 255, 255}, std::min(1.0, bin_width / 8), 0.8};
+  const double base = place_y(page, 0);
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const double top = std::max(place_y(page, steps[i - 1].height), place_y(page, steps[i].height));
+    const double a = place_y(page, steps[i - 1].height);
+    const double b = place_y(page, steps[i].height);
+    const double end = std::max(a, b) < base ? std::max(a, b) : std::max(base, std::min(a, b));
     const double x = place_x(page, steps[i].left);
-    if (top < page.area().bottom()) page.canvas().rule({x, top}, {x, page.area().bottom()}, stroke);
+    if (end != base) page.canvas().rule({x, end}, {x, base}, stroke);
   }
 }
 
@@ -175,7 +191,8 @@ void draw_series(Page& page, const std::vector<Steps>& found, const std::vector<
 }
 
 const char* label_of(Quantity quantity) {
-  return quantity == Quantity::density ? "density" : quantity == Quantity::cumulative ? "cumulative count" : "count";
+  static constexpr const char* labels[] = {"count", "density", "cumulative count", "percent"};
+  return labels[static_cast<std::size_t>(quantity)];
 }
 
 }  // namespace
@@ -193,7 +210,8 @@ std::string draw(const HistogramChart& chart, Format format) {
   PageParts parts;
   for (const Series& series : chart.series) {
     totals.push_back(std::accumulate(series.counts.begin(), series.counts.end(), std::uint64_t{0}));
-    found.push_back(steps(series, x, columns, chart.quantity, totals.back()));
+    const std::uint64_t outside = chart.quantity == Quantity::percent ? series.below + series.above + series.nan : 0;
+    found.push_back(steps(series, x, columns, chart.quantity, totals.back() + outside));
   }
   std::vector<Look> looks;
   std::uint64_t unnamed = 0;
@@ -211,12 +229,17 @@ std::string draw(const HistogramChart& chart, Format format) {
   if (frame.y_label.empty()) frame.y_label = label_of(chart.quantity);
 
   Page page(frame, format, parts);
-  page.lay_out(x, y_axis(chart, found), Numbers::values,
-               chart.quantity == Quantity::density ? Numbers::values : Numbers::counts);
+  const bool whole = chart.series.front().bins.whole && !logarithmic;
+  page.lay_out(x, y_axis(chart, found), whole ? Numbers::whole : Numbers::values,
+               counted(chart) ? Numbers::counts : Numbers::values);
   page.grid();
   page.canvas().clip(page.area());
   draw_series(page, found, looks, fill_of(chart), chart.quantity == Quantity::cumulative);
   page.canvas().unclip();
+  if (page.y().lo < 0) {
+    const double zero = place_y(page, 0);
+    page.canvas().rule({page.area().x, zero}, {page.area().right(), zero}, {axis_colour, 0.8});
+  }
   page.axes(false);
   return page.canvas().finish(chart.title);
 }

@@ -59,7 +59,7 @@ Page::Page(const Frame& frame, Format format, const PageParts& parts)
     : frame_(frame),
       parts_(parts),
       font_((check_size(frame, format), font_size(frame.width, frame.height))),
-      canvas_(format, frame.width, frame.height, frame.pixel_ratio) {
+      canvas_(format, frame.width, frame.height, frame.pixel_ratio, frame.dark) {
   for (std::string& note : parts_.notes) note = drawable(note);
   for (LegendEntry& entry : parts_.legend) entry.name = drawable(entry.name);
 }
@@ -123,7 +123,7 @@ double Page::widest(const Axis& axis) {
 
 // As many names as have room side by side (level) or above each other.
 void Page::name_to_fit(Axis& axis, Numbers numbers, double length, bool level) {
-  const double apart = level ? font_ * 5.5 : font_ * 3.2;
+  const double apart = font_ * (!level ? 3.2 : numbers == Numbers::whole ? 2.5 : 5.5);
   auto most = static_cast<unsigned>(std::clamp(length / apart, 2.0, 12.0));
   for (; most >= 2; --most) {
     axis.name(most, numbers);
@@ -290,24 +290,36 @@ void Page::axes(bool boxed) {
   factor(y_, {area_.x, area_.y - font_ * 0.35}, Anchor::middle);
 }
 
+std::uint32_t Page::paper() const {
+  const Colour colour = frame_.dark ? on_dark({255, 255, 255}) : Colour{255, 255, 255};
+  return colour.red * 0x10101U;
+}
+
 void Page::colour_bar(const Axis& bar, const std::string& label) {
-  const Rect box{area_.right() + font_ * 0.9, area_.y, font_ * 1.1, area_.height};
+  const Rect none{area_.right() + font_ * 0.9, area_.bottom() - font_ * 0.9, font_ * 1.1, font_ * 0.9};
+  const Rect box{none.x, area_.y, none.width, area_.height - font_ * 1.5};
   constexpr std::uint64_t shades = 256;
   std::vector<std::uint32_t> colours(shades);
   for (std::uint64_t i = 0; i < shades; ++i)
-    colours[i] = heat(1 - (static_cast<double>(i) + 0.5) / static_cast<double>(shades));
+    colours[i] = shade(1 - (static_cast<double>(i) + 0.5) / static_cast<double>(shades));
   canvas_.image(box, 1, shades, colours);
   const Stroke stroke{axis_colour, thin};
-  const Point outline[] = {
-      {box.x, box.y}, {box.right(), box.y}, {box.right(), box.bottom()}, {box.x, box.bottom()}, {box.x, box.y}};
-  canvas_.line(outline, stroke);
-  const double numbers = font_ * small;
-  for (const Tick& tick : bar.ticks) {
-    const double place = box.bottom() - bar.at(tick.value) * box.height;
-    canvas_.rule({box.right(), place}, {box.right() + font_ * tick_length, place}, stroke);
-    canvas_.text({box.right() + font_ * (tick_length + 0.25), place + numbers * 0.36}, tick.label, {numbers, ink});
+  for (const Rect& each : {box, none}) {
+    const Point outline[] = {{each.x, each.y},
+                             {each.right(), each.y},
+                             {each.right(), each.bottom()},
+                             {each.x, each.bottom()},
+                             {each.x, each.y}};
+    canvas_.line(outline, stroke);
   }
-  canvas_.text({frame_.width - font_ * margin, area_.y - font_ * 0.45}, {label, ""}, {numbers, ink, Anchor::end});
+  const double numbers = font_ * small;
+  const auto name = [&](double place, const Label& text) {
+    canvas_.rule({box.right(), place}, {box.right() + font_ * tick_length, place}, stroke);
+    canvas_.text({box.right() + font_ * (tick_length + 0.25), place + numbers * 0.36}, text, {numbers, ink});
+  };
+  for (const Tick& tick : bar.ticks) name(box.bottom() - bar.at(tick.value) * box.height, tick.label);
+  name(none.y + none.height / 2, {"0", ""});
+  canvas_.text({frame_.width - font_ * margin, area_.y - font_ * 0.7}, {label, ""}, {numbers, ink, Anchor::end});
 }
 
 namespace {

@@ -84,14 +84,15 @@ struct Stroke {
 
 class Canvas {
  public:
-  // Throws unsupported where Cairo is missing. A white page.
-  Canvas(Format format, double width, double height, double pixel_ratio);
+  // Throws unsupported where Cairo is missing. A white page, or a dark one: all colours but those of images are given
+  // for a white one.
+  Canvas(Format format, double width, double height, double pixel_ratio, bool dark);
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
   ~Canvas();
 
   [[nodiscard]] double text_width(const Label& label, double size, bool bold = false);
-  // Stands on the line through `at`.
+  // Stands on the line through `at`. An SVG has it as text, over all else.
   void text(Point at, const Label& label, const TextStyle& style);
   void fill(std::span<const Point> polygon, Colour colour, double alpha = 1);
   void fill(const Rect& rect, Colour colour, double alpha = 1);
@@ -124,8 +125,8 @@ std::string drawable(std::string_view text);
 // Axes: where a value lies along one, and which values are named there.
 
 // How numbers on an axis are written: as they are, with a power of ten for the whole axis where they are long; or as
-// counts, 10k and 1M.
-enum class Numbers { values, counts };
+// counts, 10k and 1M; or as values with nothing between whole numbers.
+enum class Numbers { values, counts, whole };
 
 struct Tick {
   double value = 0;
@@ -183,7 +184,8 @@ struct Step {
 struct Steps {
   std::vector<Step> steps;
   double highest = 0;
-  double lowest = 0;                 // but for 0; 0 when all are
+  double lowest = 0;                 // above 0; 0 when there is none
+  double least = 0;                  // of totals below 0
   std::uint64_t most_in_column = 1;  // bins that share one step
   std::uint64_t unplaced = 0;        // values in bins that have no place on the axis
 };
@@ -206,6 +208,10 @@ Look look(std::string_view name, std::uint64_t index);
 
 // 0 … 1 from dark to bright, each step as much brighter as the one before. 0xRRGGBB.
 std::uint32_t heat(double part);
+inline constexpr double darkest = 0.15;  // part of it that a dark page begins with, to be told from the page
+
+// As it is drawn on a dark page.
+Colour on_dark(Colour colour);
 
 struct LegendEntry {
   std::string name;
@@ -229,7 +235,7 @@ class Page {
   void grid();
   // After the data. `boxed`: all four sides.
   void axes(bool boxed);
-  // Strips of colour from bottom to top, for the axis given to lay_out.
+  // Strips of colour from bottom to top, for the axis given to lay_out, over a box for 0.
   void colour_bar(const Axis& bar, const std::string& label);
 
   [[nodiscard]] const Rect& area() const noexcept { return area_; }
@@ -237,6 +243,11 @@ class Page {
   [[nodiscard]] const Axis& y() const noexcept { return y_; }
   [[nodiscard]] double font() const noexcept { return font_; }
   [[nodiscard]] Canvas& canvas() noexcept { return canvas_; }
+  // The colour of 0 … 1 in a heat map, 0xRRGGBB; and that of the page.
+  [[nodiscard]] std::uint32_t shade(double part) const {
+    return heat(frame_.dark ? darkest + (1 - darkest) * part : part);
+  }
+  [[nodiscard]] std::uint32_t paper() const;
   // Where a value of y lies on the page.
   [[nodiscard]] double y_place(double value) const noexcept;
   // Shortened with "…" to fit.

@@ -188,6 +188,90 @@ TEST(Plot, HeatMapsPutCellsWhereTheyBelong) {
   }
 }
 
+TEST(Plot, ADarkPageTurnsGraysRound) {
+  const std::vector<std::uint64_t> counts = {3, 0};
+  HistogramChart chart;
+  chart.series = {of({0, 1, 2}, counts)};
+  chart.dark = true;
+  const Colour page = on_dark({255, 255, 255});
+  EXPECT_LT(page.red, 0x30);
+  EXPECT_EQ(picture(chart).at(2, 2), page);
+  EXPECT_GT(on_dark(ink).red, 0xC0);
+  EXPECT_GT(on_dark({0, 0x72, 0xB2}).blue, 0xB2);
+  HeatMap map;
+  map.x = axis({0, 1, 2});
+  map.y = axis({0, 1});
+  map.counts = counts;
+  map.dark = true;
+  const Picture seen = picture(map);
+  EXPECT_EQ(seen.at(550, 200), page);
+  EXPECT_NE(seen.at(200, 200), page);
+}
+
+TEST(Plot, ScalesOfCountsShowZeroAndTheLowest) {
+  const std::vector<std::uint64_t> counts = {0, 1, 2, 3};
+  HeatMap map = heat_map(std::span<const std::uint64_t>(counts), {0, 1, 2});
+  const std::string svg = draw(map, Format::svg);
+  for (const char* label : {">0</text>", ">1</text>", ">2</text>", ">3</text>"}) EXPECT_THAT(svg, HasSubstr(label));
+  EXPECT_THAT(svg, Not(HasSubstr(">0.5</text>")));
+}
+
+TEST(Plot, WholeNumbersStandUnderTheirBars) {
+  const std::vector<std::uint64_t> counts = {4, 2, 1};
+  HistogramChart chart;
+  chart.series = {of({6.5, 7.5, 8.5, 9.5}, counts)};
+  chart.series.front().bins.whole = true;
+  const std::string svg = draw(chart, Format::svg);
+  for (const char* label : {">7</text>", ">8</text>", ">9</text>"}) EXPECT_THAT(svg, HasSubstr(label));
+  for (const char* label : {">6.5</text>", ">7.5</text>", ">10</text>"}) EXPECT_THAT(svg, Not(HasSubstr(label)));
+  chart.series.front().bins = {1, [](std::uint64_t i) { return static_cast<double>(i) - 0.5; }, Scale::linear, true};
+  chart.series.front().counts = std::span(counts).first(1);
+  EXPECT_THAT(draw(chart, Format::svg), HasSubstr(">0</text>"));
+}
+
+TEST(Plot, TotalsMayBeBelowZero) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::vector<double>& totals : {std::vector<double>{2, -3, 0},
+                                            {-1, -2, -3},
+                                            {0, 0, 0},
+                                            {nan, 1e300, -1e300},
+                                            {std::numeric_limits<double>::infinity(), 5e-324, 1}}) {
+    HistogramChart chart;
+    chart.series = {of({0, 1, 2, 3}, {})};
+    chart.series.front().totals = totals;
+    for (const Format format : {Format::svg, Format::png, Format::pdf}) EXPECT_GT(draw(chart, format).size(), 1000U);
+    EXPECT_THAT(draw(chart, Format::svg), Not(HasSubstr("n =")));
+  }
+  const std::vector<double> totals = {2, -2};
+  HistogramChart chart;
+  chart.series = {of({0, 1, 2}, {})};
+  chart.series.front().totals = totals;
+  const Picture seen = picture(chart);
+  const Colour white{255, 255, 255};
+  EXPECT_NE(seen.at(250, 150), white);  // above 0 at the left …
+  EXPECT_EQ(seen.at(262, 350), white);
+  EXPECT_NE(seen.at(612, 350), white);  // … below it at the right
+  EXPECT_EQ(seen.at(612, 150), white);
+  const std::vector<std::uint64_t> counts = {1, 2};
+  chart.series.front().counts = counts;
+  MASU_EXPECT_ERROR(draw(chart, Format::svg), invalid_argument, "as many counts");
+  chart.series.front().counts = {};
+  chart.series.push_back(of({0, 1, 2}, counts));
+  MASU_EXPECT_ERROR(draw(chart, Format::svg), invalid_argument, "all have totals");
+}
+
+TEST(Plot, PercentIsOfAllValues) {
+  const std::vector<std::uint64_t> counts = {30, 10};
+  HistogramChart chart;
+  chart.series = {of({0, 1, 2}, counts)};
+  chart.series.front().above = 60;
+  chart.quantity = Quantity::percent;
+  const std::string svg = draw(chart, Format::svg);
+  EXPECT_THAT(svg, HasSubstr(">percent</text>"));
+  EXPECT_THAT(svg, HasSubstr(">30</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">40</text>")));
+}
+
 TEST(Plot, HeatGrowsBrighter) {
   const auto brightness = [](std::uint32_t rgb) {
     return 0.2126 * std::pow((rgb >> 16U) / 255.0, 2.2) + 0.7152 * std::pow((rgb >> 8U & 255U) / 255.0, 2.2) +
@@ -260,6 +344,8 @@ TEST(Plot, FormatsAreWhatTheySay) {
   const std::string svg = draw(chart, Format::svg);
   EXPECT_THAT(svg, HasSubstr("<title>a &lt; b &amp; \"c\"</title>"));
   EXPECT_THAT(svg, HasSubstr("width=\"800px\" height=\"500px\""));
+  EXPECT_THAT(svg, HasSubstr("font-weight=\"bold\">a &lt; b &amp; \"c\"</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("glyph")));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_EQ(format_from_path("a/b.SVG"), Format::svg);
   EXPECT_EQ(format_from_path(".pdf"), Format::pdf);

@@ -99,7 +99,8 @@ void name_linear(Axis& axis, unsigned most, Numbers numbers) {
   // Halves: the length itself may be beyond the greatest number.
   const double half = axis.hi / 2 - axis.lo / 2;
   TickStep step = step_for(half < 1e300 ? axis.hi - axis.lo : half, most);
-  if (numbers == Numbers::counts && step.exponent < 0 && axis.hi >= 1 && axis.hi < 10) step = {1, 0};
+  const bool whole = numbers == Numbers::whole || (numbers == Numbers::counts && axis.hi >= 1 && axis.hi < 10);
+  if (whole && step.exponent < 0) step = {1, 0};
   const double width = step.value();
   const double greatest = std::max(std::abs(axis.lo), std::abs(axis.hi));
   double offset = 0;
@@ -231,15 +232,24 @@ class Heights {
 
   // The highest of bins [first, end).
   double highest(std::uint64_t first, std::uint64_t end) {
+    if (!series_.totals.empty()) {
+      double most = 0;  // the farthest from 0
+      for (std::uint64_t i = first; i < end; ++i) {
+        const double total = series_.totals[i];
+        if (std::isfinite(total) && std::abs(total) > std::abs(most)) most = total;
+      }
+      return most;
+    }
     const auto counts = series_.counts;
     if (quantity_ == Quantity::cumulative) {
       for (; summed_ < end; ++summed_) sum_ += counts[summed_];
       return static_cast<double>(sum_);
     }
-    if (quantity_ == Quantity::counts) {
+    if (quantity_ != Quantity::density) {
       std::uint64_t most = 0;
       for (std::uint64_t i = first; i < end; ++i) most = std::max(most, counts[i]);
-      return static_cast<double>(most);
+      const double percent = quantity_ == Quantity::percent && most > 0 ? 100 / total_ : 1;
+      return static_cast<double>(most) * percent;
     }
     double most = 0;
     for (std::uint64_t i = first; i < end; ++i) {
@@ -325,7 +335,7 @@ Steps steps(const Series& series, const Axis& axis, std::uint64_t columns, Quant
     return std::accumulate(series.counts.begin() + static_cast<std::ptrdiff_t>(first),
                            series.counts.begin() + static_cast<std::ptrdiff_t>(end), std::uint64_t{0});
   };
-  result.unplaced = sum(0, place.first) + sum(place.end, series.counts.size());
+  if (series.totals.empty()) result.unplaced = sum(0, place.first) + sum(place.end, series.counts.size());
   Heights heights(series, quantity, total);
   if (place.end - place.first <= columns) {
     double left = axis.at(place.lo);
@@ -347,6 +357,7 @@ Steps steps(const Series& series, const Axis& axis, std::uint64_t columns, Quant
   }
   for (const Step& step : result.steps) {
     result.highest = std::max(result.highest, step.height);
+    result.least = std::min(result.least, step.height);
     if (step.height > 0 && (result.lowest == 0 || step.height < result.lowest)) result.lowest = step.height;
   }
   return result;

@@ -342,9 +342,54 @@ class Plots(CommandTest):
         self.assertEqual(self.plot("a.pdf", "zeros:u8:3")[:5], b"%PDF-")
         self.assertEqual(self.plot("a.pdf", "zeros:u8:3"), self.plot("b.pdf", "zeros:u8:3"))
 
+    def texts(self, *arguments, **how):
+        found = self.ok("histogram", *arguments, "--plot", "svg:-", **how)
+        return [text.text for text in xml.etree.ElementTree.fromstring(found).iter("{http://www.w3.org/2000/svg}text")]
+
+    def test_names(self):
+        table = self.write("sales.csv", "qty,price (EUR),town\n1,2.5,Rome\n2,3.5,Bern\n3,4.25,Rome\n")
+        found = self.texts(table, "--column", "price (EUR)")
+        self.assertEqual(found[0], "sales.csv: price (EUR)")
+        self.assertEqual({"price (EUR)", "count", "n = 3"} - set(found), set())
+        self.assertIn("percent", self.texts(table, "--column", "price (EUR)", "--percent"))
+        self.assertEqual(self.texts(table, "--column", "qty", "--title", "a & b")[0], "a & b")
+        found = self.texts(table, "--column", "qty")
+        self.assertEqual([text for text in found if text in ("0", "1", "2", "3", "4", "0.5", "1.5")][:3], ["1", "2", "3"])
+        found = self.texts(table, "--column", "price (EUR)", "--group", "town")
+        self.assertEqual(found[0], "sales.csv: price (EUR) by town")
+        self.assertEqual({"Rome", "Bern"} - set(found), set())
+        self.assertIn("value", self.texts("-", stdin=b"1\n2\n"))
+        found = self.texts(table, "--column", "price (EUR)", "--weights", table, "--weights-column", "qty")
+        self.assertTrue(any(text.startswith("sum of ") for text in found), found)
+
+    def test_several_inputs(self):
+        found = self.texts("iota:u8:9", "iota:u8:5")
+        self.assertEqual({"iota:u8:9", "iota:u8:5"} - set(found), set())
+        many = self.write("many.csv", "".join(f"g{i},{j}\n" for i in range(10) for j in range(i + 1)))
+        found = self.texts(many, "--group", "1", "--column", "2")
+        self.assertEqual([text for text in found if text.startswith("g")], [f"g{i}" for i in range(2, 10)])
+        self.assertTrue(any("and 2 smaller ones" in text for text in found), found)
+
+    def test_size_dark_and_quiet(self):
+        self.assertEqual(self.ok("histogram", "zeros:u8:3", "--quiet", "--plot", self.path("a.png"), "--size", "321x200"), b"")
+        with open(self.path("a.png"), "rb") as file:
+            self.assertEqual(struct.unpack(">II", file.read(24)[16:]), (321, 200))
+        self.assertIn(b"n 3", self.ok("histogram", "zeros:u8:3", "--plot", self.path("a.svg"), "--dark"))
+        self.assertIn(b'"n":3', self.ok("histogram", "zeros:u8:3", "--plot", self.path("a.svg"), "--json", "--quiet"))
+        self.ok("histogram", "zeros:u8:3", "--plot", "png:-", "-o", self.path("t.csv"))
+        with open(self.path("t.csv"), "rb") as file:
+            self.assertTrue(file.read().startswith(b"lo,hi,count"))
+
     def test_wrong_use(self):
         svg = self.path("a.svg")
-        self.fails(2, "histogram", "zeros:u8:3", "zeros:u8:3", "--plot", svg, says="one input")
+        self.fails(2, "histogram", *["zeros:u8:3"] * 9, "--plot", svg, says="at most 8 inputs")
+        self.fails(2, "histogram", "zeros:u8:4", "zeros:u8:4", "--rows", "2", "--plot", svg, says="one input")
+        self.fails(2, "histogram", "zeros:u8:3", "--title", "x", says="need --plot")
+        self.fails(2, "histogram", "zeros:u8:3", "--plot", "-", says="svg:-")
+        self.fails(2, "histogram", "zeros:u8:3", "--plot", "svg:-", "-o", "-", says="two files")
+        for size in ("800", "800x", "99x500", "800x20001", "8e2x500", "800x500x2"):
+            self.fails(2, "histogram", "zeros:u8:3", "--plot", svg, "--size", size, says="--size")
+        self.fails(2, "histogram", "iota:u8:4", "--rows", "2", "--weights", "iota:u8:4", "--plot", svg, says="one column")
         self.fails(2, "histogram", "zeros:u8:3", "--density", "--cumulative", "--plot", svg, says="not both")
         self.fails(2, "histogram", "zeros:u8:3", "--channels", "3", "--joint", "--bins", "2", "--plot", svg,
                    says="1 or 2 columns")
