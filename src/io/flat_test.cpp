@@ -139,9 +139,9 @@ TEST(Raw, FloatsOf8BitsAreReadAsF32) {
     options = {};
     options.float8 = format;
     const Bytes header = "{'descr': '<V1', 'fortran_order': False, 'shape': (2, 100), }   ";
-    expect_values(npy(header, codes.substr(0, 200)), std::vector<float>(numbers.begin(), numbers.begin() + 200),
-                  options);
-    const auto part = open_bytes(npy(header, codes.substr(0, 200)), options);
+    const Bytes file = npy(header, codes.substr(0, 200));
+    expect_values(file, std::vector<float>(numbers.begin(), numbers.begin() + 200), options);
+    const auto part = open_bytes(file, options);
     ASSERT_TRUE(part->take_part(50, 7));
     EXPECT_EQ(values<float>(*part), std::vector<float>(numbers.begin() + 50, numbers.begin() + 57));
     expect_bad(npy(header, codes.substr(0, 199)), "npy: 200 elements", options);
