@@ -50,9 +50,10 @@ plot::HistogramChart channels_chart(std::span<const HistogramResult> results, co
   plot::HistogramChart chart;
   bool same_bins = true;
   std::vector<std::pair<std::uint64_t, std::size_t>> sizes;
-  const Histogram& first = results.front().channels.front();
   for (const HistogramResult& result : results) {
-    if (result.channels.empty() || result.source.names) usage_error("--plot draws several inputs of numbers only");
+    if (result.channels.empty()) data_error("{}: has no group to draw", result.source.name);
+    if (results.size() > 1 && result.source.names) usage_error("--plot draws several inputs of numbers only");
+    const Histogram& first = results.front().channels.front();
     for (std::size_t c = 0; c < result.channels.size(); ++c) {
       const Histogram& histogram = result.channels[c];
       std::string name = result.names.empty() ? "" : result.names[c];
