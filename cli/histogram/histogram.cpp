@@ -147,7 +147,7 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
                          "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
   result.more().add_flag("--otsu", otsu, "Also the edge that best parts dark from bright");
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
-  result.add_option("--plot", picture.path, "FILE", "Draw the result to FILE too: .svg, .png or .pdf; svg:- prints it");
+  result.add_option("--plot", picture.path, "FILE", "Draw it to FILE too: .svg, .png or .pdf; svg:- prints it");
   const Subcommand drawn = app.group("Plot").more();
   drawn.add_option("--title", picture.title, "TEXT", "Instead of the file's name and the column");
   drawn.add_option("--size", picture.size, "WxH", "In pixels (800x500, and twice as many each way in a PNG)");
