@@ -340,6 +340,7 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (several && (work.rows || ranks().several())) usage_error("--plot takes one input with --rows or under mpirun");
     if (is_same_output(picture.to_stdout() ? "-" : picture.path, common.output))
       usage_error("-o and --plot must be two files");
+    if (is_column_name(asked.weights_column)) picture.weights = asked.weights_column;
     for (const std::string& column : asked.input.columns)
       picture.column += (picture.column.empty() ? "" : ", ") + (is_column_name(column) ? column : "column " + column);
     if (asked.density && asked.cumulative) usage_error("--plot draws --density or --cumulative, not both");
