@@ -50,9 +50,8 @@ class ChannelCounter final : public CountCounter {
     if (!request.summaries) return;
     for (unsigned c = 0; c < request.options.channels; ++c) summaries_.emplace_back(dtype());
     const Histogram first = std::move(accumulator_.result().front());
-    one_value_ = one_value(first);
     from_counts_ =
-        one_value_ && first.edge(0) <= request.bounds.least && first.edge(first.size()) > request.bounds.greatest;
+        one_value(first) && first.edge(0) <= request.bounds.least && first.edge(first.size()) > request.bounds.greatest;
   }
 
   void add(std::span<const ArrayView> piece) override {
@@ -64,7 +63,7 @@ class ChannelCounter final : public CountCounter {
   void finish(HistogramResult& result) override { result.channels = accumulator_.result(); }
   void share(HistogramResult& result) override {
     for (Histogram& channel : result.channels) channel = channel.with_integers(sum_of_ranks(channel.integers()));
-    result.one_value = one_value_;
+    result.one_value = one_value(result.channels.front());
     result.half_open = half_open();
     for (unsigned c = 0; c < summaries_.size(); ++c) {
       if (from_counts_) summaries_[c].finish(result.channels[c]);
@@ -76,7 +75,6 @@ class ChannelCounter final : public CountCounter {
 
  private:
   HistogramAccumulator accumulator_;
-  bool one_value_ = false;
   bool from_counts_ = false;  // whether range and mean follow from the counts: every value has its own bin
   std::vector<Summary> summaries_;
 };
@@ -108,7 +106,7 @@ class GroupCounter final : public Counter {
         });
     times_.compute = since(began);
     result.group_names = table_.names();
-    result.one_value = request_.summaries && one_value(result.channels.front());
+    result.one_value = !result.channels.empty() && one_value(result.channels.front());
     result.half_open = half_open();
   }
   void share(HistogramResult& /*result*/) override {}

@@ -147,13 +147,11 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
                          "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
   result.more().add_flag("--otsu", otsu, "Also the edge that best parts dark from bright");
   result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
-  const Subcommand drawn = app.group("Plot");
-  drawn.add_option("--plot", picture.path, "FILE",
-                   "Draw the result to FILE too: .svg, .png or .pdf; svg:-, png:- or pdf:- is standard output,\n"
-                   "without the table. --quiet leaves the table out too");
+  result.add_option("--plot", picture.path, "FILE", "Draw it to FILE too: .svg, .png or .pdf; svg:- prints it");
+  const Subcommand drawn = app.group("Plot").more();
   drawn.add_option("--title", picture.title, "TEXT", "Instead of the file's name and the column");
-  drawn.more().add_option("--size", picture.size, "WxH", "In pixels (800x500, and twice as many in a PNG)");
-  drawn.more().add_flag("--dark", picture.dark, "Bright lines on a dark page");
+  drawn.add_option("--size", picture.size, "WxH", "In pixels (800x500, and twice as many each way in a PNG)");
+  drawn.add_flag("--dark", picture.dark, "Bright lines on a dark page");
   which.more().add_option("--strategy", strategy, "STRATEGY",
                           "How to count, with the same result: " + words_of("STRATEGY"));
 }
@@ -342,6 +340,7 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (several && (work.rows || ranks().several())) usage_error("--plot takes one input with --rows or under mpirun");
     if (is_same_output(picture.to_stdout() ? "-" : picture.path, common.output))
       usage_error("-o and --plot must be two files");
+    if (is_column_name(asked.weights_column)) picture.weights = asked.weights_column;
     for (const std::string& column : asked.input.columns)
       picture.column += (picture.column.empty() ? "" : ", ") + (is_column_name(column) ? column : "column " + column);
     if (asked.density && asked.cumulative) usage_error("--plot draws --density or --cumulative, not both");

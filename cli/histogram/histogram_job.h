@@ -163,7 +163,8 @@ struct PictureOptions {
   std::string title;
   std::string size;
   bool dark = false;
-  std::string column;  // what the values are called
+  std::string column;   // what the values are called
+  std::string weights;  // and their weights; empty: as their input
   [[nodiscard]] bool to_stdout() const;
 };
 // Throws invalid_argument for what cannot be drawn.

@@ -50,9 +50,10 @@ plot::HistogramChart channels_chart(std::span<const HistogramResult> results, co
   plot::HistogramChart chart;
   bool same_bins = true;
   std::vector<std::pair<std::uint64_t, std::size_t>> sizes;
-  const Histogram& first = results.front().channels.front();
   for (const HistogramResult& result : results) {
-    if (result.channels.empty() || result.source.names) usage_error("--plot draws several inputs of numbers only");
+    if (result.channels.empty()) data_error("{}: has no group to draw", result.source.name);
+    if (results.size() > 1 && result.source.names) usage_error("--plot draws several inputs of numbers only");
+    const Histogram& first = results.front().channels.front();
     for (std::size_t c = 0; c < result.channels.size(); ++c) {
       const Histogram& histogram = result.channels[c];
       std::string name = result.names.empty() ? "" : result.names[c];
@@ -82,7 +83,7 @@ plot::HistogramChart channels_chart(std::span<const HistogramResult> results, co
 
 // A joint histogram of one column, or the totals of weights.
 plot::HistogramChart one_column(const HistogramResult& result, const WriteOptions& options,
-                                const std::vector<double>& totals) {
+                                const std::vector<double>& totals, const std::string& weights) {
   plot::HistogramChart chart;
   plot::Series series;
   if (result.weighted) {
@@ -91,7 +92,7 @@ plot::HistogramChart one_column(const HistogramResult& result, const WriteOption
     chart.notes.push_back(fmt::format("n = {}", result.n()));
     const auto infinite = std::ranges::count_if(totals, [](double total) { return !std::isfinite(total); });
     if (infinite > 0) chart.notes.push_back(fmt::format("{} totals that are not finite are not drawn", infinite));
-    chart.y_label = options.density ? "density of " + result.weights : "sum of " + result.weights;
+    chart.y_label = (options.density ? "density of " : "sum of ") + weights;
   } else {
     series.bins = plot::axis(result.joint->edges(0));
     series.counts = result.joint->counts();
@@ -162,7 +163,8 @@ void write_picture(std::span<const HistogramResult> results, const WriteOptions&
     std::vector<double> totals;
     if (result.weighted && options.density) totals = result.weighted->density();
     else if (result.weighted) totals.assign(result.weighted->totals().begin(), result.weighted->totals().end());
-    plot::HistogramChart chart = one_column(result, options, totals);
+    const std::string weights = asked.weights.empty() ? without_folders(result.weights) : asked.weights;
+    plot::HistogramChart chart = one_column(result, options, totals, weights);
     chart.log_counts = options.log_counts;
     save(std::move(chart));
   } else if (result.joint || result.rows) {

@@ -306,11 +306,13 @@ std::string draw(const BarChart& chart, Format format) {
   double texts = 0;
   Axis axis;
   axis.hi = chart.mark ? chart.mark->value : 0;
+  bool whole = true;
   for (const BarChart::Group& group : chart.groups) {
     for (const BarChart::Bar& bar : group.bars) {
       names = std::max(names, canvas.text_width({drawable(bar.label), ""}, small));
       texts = std::max(texts, canvas.text_width({drawable(bar.text), ""}, small));
       axis.hi = std::max(axis.hi, bar.value);
+      whole = whole && bar.value == std::floor(bar.value);
     }
   }
   if (axis.hi <= 0) axis.hi = 1;
@@ -320,7 +322,8 @@ std::string draw(const BarChart& chart, Format format) {
   const double left = font * (edge + 0.6) + names;
   const Rect area{left, font * head_of(chart), std::max(10.0, width - left - texts - font * (edge + 0.8)),
                   font * body_of(chart)};
-  axis.name(static_cast<unsigned>(std::clamp(area.width / font / 6, 2.0, 10.0)), Numbers::values);
+  axis.name(static_cast<unsigned>(std::clamp(area.width / font / 6, 2.0, 10.0)),
+            whole ? Numbers::whole : Numbers::values);
 
   double line = font * edge;
   if (!chart.title.empty()) {

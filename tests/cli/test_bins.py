@@ -360,7 +360,7 @@ class Plots(CommandTest):
         self.assertEqual({"Rome", "Bern"} - set(found), set())
         self.assertIn("value", self.texts("-", stdin=b"1\n2\n"))
         found = self.texts(table, "--column", "price (EUR)", "--weights", table, "--weights-column", "qty")
-        self.assertTrue(any(text.startswith("sum of ") for text in found), found)
+        self.assertIn("sum of qty", found)
 
     def test_several_inputs(self):
         found = self.texts("iota:u8:9", "iota:u8:5")
@@ -387,7 +387,7 @@ class Plots(CommandTest):
         self.fails(2, "histogram", "zeros:u8:3", "--title", "x", says="need --plot")
         self.fails(2, "histogram", "zeros:u8:3", "--plot", "-", says="svg:-")
         self.fails(2, "histogram", "zeros:u8:3", "--plot", "svg:-", "-o", "-", says="two files")
-        for size in ("800", "800x", "99x500", "800x20001", "8e2x500", "800x500x2"):
+        for size in ("800", "800x", "99x500", "800x20001", "800x500x2", "800xa"):
             self.fails(2, "histogram", "zeros:u8:3", "--plot", svg, "--size", size, says="--size")
         self.fails(2, "histogram", "iota:u8:4", "--rows", "2", "--weights", "iota:u8:4", "--plot", svg, says="one column")
         self.fails(2, "histogram", "zeros:u8:3", "--density", "--cumulative", "--plot", svg, says="not both")
