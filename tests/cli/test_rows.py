@@ -147,8 +147,8 @@ class Lines(CommandTest):
             self.fails(1, *arguments, says="t.csv: no line can be sorted (line 1: 2 of 9); the delimiter is comma, the first")
         self.fails(1, "sort", "-", "--key", "a", stdin=b"a,b\n1\n", says="no line can be sorted (line 2: 1 instead of 2)")
         self.assertEqual(self.ok("sort", file, "--key", "a:desc").decode(), "a,b\n3,4\n1,2\n")
-        for empty in ("", "a,b\n"):
-            self.assertEqual(self.sort(empty, "--header", "--key", "1"), empty)
+        self.assertEqual(self.sort("", "--key", "1"), "")
+        self.assertEqual(self.sort("a,b\n", "--header", "--key", "1"), "a,b\n")
 
     def test_many_keys_that_begin_alike(self):
         dice = random.Random(8)

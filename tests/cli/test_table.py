@@ -184,13 +184,13 @@ class LeftOut(TableTest):
                          "; the delimiter is comma, the first line has '1', '2'\n")
         self.assertEqual(self.said("reduce", "-", stdin="1\n" + "x" * 40000 + "\n"),
                          "masu: standard input: 1 of 2 rows: 1 too long (line 2: '" + "x" * 40 + "...')\n")
-        for entry, shown in (("Zürich – 東京", "Zürich – 東京"), ("a" * 39 + "é", "a" * 39 + "é"), ("é" * 21, "é" * 20 + "..."),
-                             ("\x85\u009f€", "????€"), ("a\x7fb", "a?b")):
+        for entry, shown in (("Zürich–東京", "Zürich–東京"), ("a" * 39 + "é", "a" * 39 + "é"), ("é" * 21, "é" * 20 + "..."),
+                             ("\x85\u009f€", "????€")):
             self.assertEqual(self.said("reduce", "-", stdin=f"1\n{entry}\n"),
                              f"masu: standard input: 1 of 2 rows: 1 not a number (line 2: '{shown}')\n")
         for entry, shown in ((b"\xff\xc3", "??"), (b"\xed\xa0\x80", "???"), (b"\xe0\x80\xaf", "???"), (b"\xf4\x90\x80\x80", "????"),
-                             (b"\xc3 x", "? x"), (b"\xf0\x9f\x8d\x9a", "\U0001f35a")):
-            self.assertIn(f"(line 2: '{shown}')", masu("reduce", "-", stdin=b"1\n" + entry + b",\n").stderr.decode())
+                             (b"\xc3-x", "?-x"), (b"\xf0\x9f\x8d\x9a", "\U0001f35a")):
+            self.assertIn(f"(line 2: '{shown}')", masu("reduce", "-", stdin=b"1\n" + entry + b"\n").stderr.decode())
         self.assertEqual(self.said("reduce", "-", "-t", "comma", stdin="1,2\n3,\n"),
                          "masu: standard input: 1 of 4 entries: 1 empty (line 2)\n")
         self.assertEqual(self.said("reduce", "-", stdin="# a\n1\n#2\n"),
