@@ -109,8 +109,7 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
   which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
   which.add_option("--width", bins.width, "W", "Bins of this width, between whole multiples of it");
-  which.add_flag("--nice", bins.nice,
-                 "Round edges, 1, 2 or 5 times a power of 10 apart: at most about 30 bins, or --bins");
+  which.add_flag("--nice", bins.nice, "Round edges: at most about 30 bins, or --bins");
   which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
   which.more().add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
   which.more().add_option("--outside", outside, "drop|clamp",
