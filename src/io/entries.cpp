@@ -350,12 +350,12 @@ class EntrySource final : public Source {
 };
 
 // Reads the lines on several threads.
-std::vector<Found> read_parts(const Input& input, const SourceOptions& options, std::span<const std::string> columns,
-                              std::uint64_t parts, std::atomic<Kind>& kind) {
+std::vector<Found> read_parts(const Input& input, const std::string& name, const SourceOptions& options,
+                              std::span<const std::string> columns, std::uint64_t parts, std::atomic<Kind>& kind) {
   std::vector<Found> found;
   SourceOptions of_part = options;
   of_part.memory = std::max(of_part.memory / parts, least_memory);
-  for (std::uint64_t i = 0; i < parts; ++i) found.emplace_back(of_part, input.reader.name());
+  for (std::uint64_t i = 0; i < parts; ++i) found.emplace_back(of_part, name);
   runtime::parallel_tasks(parts, [&](std::uint64_t i) {
     try {
       SourceOptions own = of_part;
@@ -427,7 +427,7 @@ std::unique_ptr<Source> open_entries(Input& input) {
     EntryReader reader(*rows, options, kind, found.front(), 0);
     bool more = reader.read(looked_at);
     if (kind == begun && more && parts > 1) {
-      found = read_parts(input, options, columns, parts, kind);
+      found = read_parts(input, info.name, options, columns, parts, kind);
     } else if (kind == begun) {
       if (options.entries == Entries::texts) rows->reader().forget();
       while (kind == begun && more && (more = reader.read(looked_at))) check_interrupted();

@@ -146,6 +146,9 @@ class TextColumnTest(CommandTest):
         file = self.write("w.txt", "".join(f"text n{i}\n" for i in range(200_000)))
         self.fails(1, "unique", file, "--memory", "1Mi", says="its different texts need more than")
         self.assertEqual(self.unique(file, "--memory", "128Mi")["distinct"], 200_000)
+        # Several threads read it.
+        file = self.write("long.txt", "".join(f"text n{i}\n" for i in range(500_000)))
+        self.fails(1, "unique", file, "--memory", "1Mi", says="long.txt: its different texts need more than")
 
     def test_quotes_without_end(self):
         self.fails(1, "unique", self.write("q.csv", 'city\na\n"b\nc\n'), "--column", "city", says="line 3")
