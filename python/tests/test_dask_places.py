@@ -175,7 +175,7 @@ def test_places_of_more_data_than_memory(function, options):
     plan = _quantiles._Plan(function, options, np.dtype(float), 64, 16, size=10**11)
     places = _quantiles._places(plan)
     assert places.max() == 10**11 - 1 and places.size <= 8
-    found = _quantiles._computed(np.shape(options.get("q", 0)), np.dtype(float),
+    found = _quantiles._computed(function.__name__, np.shape(options.get("q", 0)), np.dtype(float),
                                  plan._replace(left=0, places=places, fronts=np.full(places.size, 1 << 63, np.uint64)))
     assert not found.any()
 

@@ -83,6 +83,8 @@ def finder(x):
 CALLS = {
     **{name: each(getattr(masu, name)) for name in ("min", "max", "minmax", "argmin", "argmax", "count_nonzero")},
     "average": each(lambda x: [masu.average(x), masu.average(x, weights=np.abs(x[::-1]))]),
+    "convert": each(lambda x: [masu.convert(x, "f4"), masu.convert(x, "f2"),
+                               masu.convert(np.arange(256, dtype="u1"), "f4", format="float8_e5m2")]),
     "compress": each(lambda x: masu.compress(np.arange(len(x)) % 3 == 0, x)),
     "take": each(lambda x: masu.take(x, [0, -1, 2])),
     "lexsort": each(lambda x: masu.lexsort((x, x[::-1]))),
