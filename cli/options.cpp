@@ -60,9 +60,8 @@ void add_input_options(const Subcommand& app, InputOptions& options) {
          "random:DTYPE:N[:dist=D][:lo=A][:hi=B][:seed=S], iota:DTYPE:N, zeros:DTYPE:N")
       .required();
   const Subcommand in = app.group("Input");
-  in.add_option(
-      "--dtype", options.dtype, "DTYPE|CODED",
-      "Element type of raw and text input: " + words_of("DTYPE") + ".\nRaw input also: " + words_of("CODED"));
+  in.add_option("--dtype", options.dtype, "DTYPE|CODED",
+                "Element type of raw and text input: " + words_of("DTYPE") + ".\nRaw input also: " + words_of("CODED"));
   in.add_option("--column", options.columns, "NAME|N",
                 "Text input: its name, which implies --header, or its number from 1; name:X, number:N say which.\n"
                 "JSON: the key, a.b for b of the object a")
