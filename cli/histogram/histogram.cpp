@@ -103,7 +103,7 @@ Region parse_region(const std::string& text) {
 void HistogramCommandOptions::add_to(const Subcommand& app) {
   const Subcommand which = app.group("Bins");
   which.add_option("--bins", bins.bins, "N|RULE",
-                   "N equal bins over --range, or over the data's range; or as many as NumPy's rule finds:\n" +
+                   "N equal bins over --range, or over the data's range. Or as many as NumPy's rule finds:\n" +
                        words_of("RULE") + ". Of dates: minute, hour, day, month or year");
   which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
   which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");

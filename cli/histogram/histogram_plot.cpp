@@ -57,7 +57,8 @@ plot::HistogramChart channels_chart(std::span<const HistogramResult> results, co
     for (std::size_t c = 0; c < result.channels.size(); ++c) {
       const Histogram& histogram = result.channels[c];
       std::string name = result.names.empty() ? "" : result.names[c];
-      if (results.size() > 1) name = without_folders(result.source.name) + (name.empty() ? "" : ": " + name);
+      if (results.size() > 1)
+        name = fmt::format("{}{}{}", without_folders(result.source.name), name.empty() ? "" : ": ", name);
       plot::Series series = plot::series(histogram, name);
       series.bins = bins_of(result, histogram);
       same_bins = same_bins && histogram.size() == first.size() && histogram.edge(0) == first.edge(0) &&
