@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Turns text files into a C++ source that carries them byte for byte, each with its SHA-256.
+# Turns text files into a C++ source that carries them, each with its SHA-256. Lines that are comments are empty there,
+# which makes packages smaller and keeps the numbers of lines.
 #
 #   masu_embed(TARGET file...)   adds TARGET_embedded.cpp to TARGET. The source defines
 #                                masu::runtime::embedded_files() (see src/runtime/kernel_source.h).
@@ -32,8 +33,11 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(index 0)
   string(REPLACE "|" ";" FILES "${FILES}")
   foreach(file IN LISTS FILES)
-    masu_bytes(${file} bytes)
-    file(SHA256 ${file} sha)
+    file(READ ${file} text)
+    string(REGEX REPLACE "(^|\n)[ \t]*//[^\n]*" "\\1" text "${text}")
+    file(WRITE ${OUT}.text "${text}")
+    masu_bytes(${OUT}.text bytes)
+    file(SHA256 ${OUT}.text sha)
     file(RELATIVE_PATH path ${ROOT} ${file})
     string(APPEND arrays "constexpr char file${index}[] = {\n    ${bytes}0};\n")
     string(APPEND entries

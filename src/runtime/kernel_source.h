@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel files that the library carries, byte for byte, comments kept (cmake/embed_kernels.cmake), and the programs
+// The kernel files that the library carries, without lines of comments (cmake/embed_kernels.cmake), and the programs
 // that are made of them.
 #pragma once
 

@@ -24,7 +24,7 @@ assert masu.sum([1e16, 1.0, -1e16]) == 1.0 and masu.median(x) == np.median(x)
 used = {line.split()[-1] for line in open("/proc/self/maps") if re.search(r"/lib(masu|tbb|hwy)", line)}
 assert used and all(package.parent in pathlib.Path(file).parents for file in used), used
 names = sorted(re.match(r"lib\w+", pathlib.Path(file).name).group() for file in used)
-assert names == ["libhwy", "libhwy_contrib", "libmasu", "libtbb"], names
+assert names == ["libhwy", "libhwy_contrib", "libmasu", "libmasu_io", "libtbb"], names
 carried = {re.match(r"lib[a-z_]+", file.name).group() for file in package.parent.glob("masu.libs/*")}
 assert carried <= set(names), carried
 licences = [file for file in importlib.metadata.files("masu") if file.name == "THIRD_PARTY_LICENSES.txt"]
