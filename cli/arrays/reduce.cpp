@@ -207,7 +207,7 @@ bool is_place(const std::string& op) {
   return op == "argmin" || op == "argmax";
 }
 
-// Instants count from a day that means nothing.
+// Instants count from an arbitrary day, so a sum of them has no meaning.
 void check_instants(const io::SourceInfo& info, const std::vector<std::string>& ops) {
   for (const std::string& op : ops) {
     if (is_value(op) || is_place(op) || op == "count" || op == "skipped") continue;
