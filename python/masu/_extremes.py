@@ -22,12 +22,17 @@ def _found(name, numpys, a, axis, out, keepdims, device, plain=True):
     """What one function finds of each line. `plain`: no other option is given."""
     on = adapter(device, a)
     data, place = on.data(a) if plain else NUMPY, name.startswith("arg") or name == "count_nonzero"
-    if data is not NUMPY and on is _host and (out is not None or data.ndim > 1 and not data.flags.c_contiguous or data.dtype.kind in "biu" and (
-            data.size < _small.limit or data.dtype.kind == "b" and name[-3:] in ("min", "max"))):
-        data = NUMPY
-    axes, shape = (None, None) if data is NUMPY else on.reduced(data, axis, keepdims)
-    if not axes or on is _host and axes != tuple(range(data.ndim - len(axes), data.ndim)):  # which NumPy does without a copy
+    axes, shape = (None, None) if data is NUMPY or out is not None and on is _host else on.reduced(data, axis, keepdims)
+    if not axes:
         return on.numpys(name, a, numpys, what="this call")
+    last = tuple(range(data.ndim - len(axes), data.ndim))
+    if on is _host and (axes != last or not data.flags.c_contiguous and data.ndim > 1 or data.dtype.kind in "biu" and (
+            data.size < _small.limit or data.dtype.kind == "b" and name[-3:] in ("min", "max"))):  # which NumPy does without a copy
+        found = on.numpys(name, a, numpys)
+        if place or data.dtype.kind != "f" or all(np.all(one) and not np.isnan(one).any() for one in (found if name == "minmax" else (found,))):
+            return found
+        # Which of several zeros or NaNs NumPy finds depends on the layout and on the processor.
+        data, axes = np.ascontiguousarray(np.moveaxis(data, sorted(axes), last)), last
     lines = on.rows(data, axes)
     found = [on.empty(lines, (_INTP if on is _host else "i64") if place else None, shape) for _ in ("least", "greatest")[:1 + (name == "minmax")]]
     _masu.reduce_rows(on.words(lines), name, on.words(found[0]), on.words(found[-1]), on.device_for(device, lines))

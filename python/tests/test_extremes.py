@@ -66,6 +66,32 @@ def test_the_first_of_equals():
     assert [one.shape for one in masu.minmax(np.zeros((3, 4)), 0, keepdims=True)] == [(1, 4), (1, 4)]
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8"])
+def test_the_first_of_equals_in_every_layout(dtype):
+    """NumPy's vectors find any of the zeros and NaNs, depending on the layout."""
+    generator = np.random.default_rng(7)
+    for turn in range(60):
+        rows, columns = generator.integers(1, 130), generator.integers(1, 9)
+        x = np.where(generator.random((rows, columns)) < 0.5, 0.0, -0.0).astype(dtype)
+        if turn % 3:
+            x[generator.random(x.shape) < 0.1] = np.copysign(np.nan if turn % 3 == 2 else 1, generator.random() - 0.5)
+        for name in ("min", "max", "minmax"):
+            for axis in (0, 1, (1, 0), None):
+                lines = np.moveaxis(x, 0, -1) if axis == 0 else x if axis == 1 else x.reshape(1, -1)
+                wanted = [each(line, name) for line in lines]
+                for laid in (x, np.asfortranarray(x), np.repeat(x, 2, -1)[:, ::2], x[::-1][::-1]):
+                    found = np.moveaxis(np.atleast_2d(getattr(masu, name)(laid, axis)), 0, -1) if name == "minmax" else getattr(masu, name)(laid, axis)
+                    assert np.asarray(found).tobytes() == np.array(wanted, np.dtype(dtype).newbyteorder("=")).reshape(np.shape(found)).tobytes(), (name, axis)
+
+
+def each(line, name):
+    """The extreme of a line by Python alone: the first NaN, or the first of the least or the greatest."""
+    if name == "minmax":
+        return [each(line, "min"), each(line, "max")]
+    nans = np.flatnonzero(np.isnan(line))
+    return line[nans[0]] if nans.size else (min if name == "min" else max)(line, key=float)
+
+
 def test_what_is_numpys():
     x = np.array([3, 1, 2])
     assert masu.min(x, initial=0) == 0 and masu.max(x, where=[False, True, True], initial=-1) == 2
