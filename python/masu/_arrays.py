@@ -43,6 +43,10 @@ def in_kind(function, given, first=1):
         result = function(bare.pop(x), **bare, **({} if "out" not in given else {"out": out}), device=device)
         return result if out is not None or function.__name__ not in _LABELLED else _kinds.with_labels(
             given[x], result, options["axis"], options.get("keepdims") in (False, np._NoValue, None))
+    if any(map(_strided, _parts(options))):
+        dense = {name: list(map(_contiguous, value)) if name in _SEQUENCES and type(value) in (list, tuple) else _contiguous(value)
+                 for name, value in options.items()}
+        return function(dense.pop(x), **dense, **({} if "out" not in given else {"out": out}), device=device)
     if "dtype" in options:
         options["dtype"] = numpy_dtype(function.__name__, options["dtype"])
     there = [array for array in (*_parts(options), *(out if type(out) is tuple else (out,))) if foreign(array)]
@@ -78,6 +82,18 @@ def in_kind(function, given, first=1):
     if out is None:
         return _given(result, give)
     return out if not isinstance(result, tuple) else type(result)(*out)
+
+
+def _strided(array):
+    """Whether it is an array of PyTorch or CuPy on a GPU that is not C-contiguous."""
+    if getattr(array, "is_cuda", False) is True:
+        return not array.is_contiguous()
+    return type(array).__module__.partition(".")[0] == "cupy" and hasattr(array, "flags") and not array.flags.c_contiguous
+
+
+def _contiguous(array):
+    """A strided array's copy by its own library, on the stream to which that gives its work."""
+    return (array.copy("C") if hasattr(array, "copy") else array.contiguous()) if _strided(array) else array
 
 
 #: Functions whose results keep the labels of the data, as NumPy's do.
@@ -146,7 +162,7 @@ def read(array, device, name="masu"):
     computed with; floats of 8 bits are so in the functions that take them."""
     if not isinstance(array, _masu.DeviceArray) and name in _TAKE_FLOAT8 and hasattr(array, "view") and (form := _kinds.float8_of(array)):
         return numbers(taken(_codes(array), device, name), form, device)
-    found = taken(array, device, name)
+    found = taken(_contiguous(array), device, name)
     if not isinstance(found, _masu.DeviceArray):
         return found
     if found._dtype == "bf16" and name in _BY_FLOATS:

@@ -235,6 +235,60 @@ def test_strided_tensors():
     np.testing.assert_array_equal(np.from_dlpack(WithDLPack(masu.sort(view.T))), np.sort(view.T))
 
 
+class OfTorch:
+    """As a tensor of PyTorch on a GPU: its strides are no matter of masu's, since it makes a contiguous copy of itself."""
+
+    is_cuda = True
+
+    def __init__(self, view):
+        self.view, self.copies = view, 0
+
+    def __dlpack__(self, **keywords):
+        raise BufferError("the tensor itself was read")
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def is_contiguous(self):
+        return self.view.flags.c_contiguous
+
+    def contiguous(self):
+        self.copies += 1
+        return np.ascontiguousarray(self.view)
+
+
+class OfCuPy(OfTorch):
+    """As an array of CuPy."""
+
+    is_cuda = False
+    __module__ = "cupy._core.core"
+
+    @property
+    def flags(self):
+        return self.view.flags
+
+    def copy(self, order):
+        assert order == "C"
+        return OfTorch.contiguous(self)
+
+
+@pytest.mark.parametrize("kind", [OfTorch, OfCuPy])
+def test_strided_tensors_on_a_gpu(kind):
+    view = DATA.reshape(50, 100)[::-2, 3::7]
+    for call in (masu.sort, masu.sum, masu.histogram, masu.unique, masu.topk, masu.median, masu.SumAccumulator.of):
+        strided, more = kind(view), (3,) if call is masu.topk else ()
+        got, want = call(strided, *more), call(view, *more)
+        assert strided.copies == 1, call
+        if call is masu.SumAccumulator.of:
+            got, want = got.sum(), want.sum()
+        for one, other in zip(*([each] if not isinstance(each, tuple) else each for each in (got, want)), strict=True):
+            np.testing.assert_array_equal(one, other)
+    with pytest.raises(BufferError, match="itself"):
+        masu.sort(kind(np.ascontiguousarray(view)))
+    points = [kind(DATA[::2]), kind(DATA[1::2])]
+    np.testing.assert_array_equal(masu.histogramdd(points, 4)[0], np.histogramdd([DATA[::2], DATA[1::2]], 4)[0])
+
+
 class Broken:
     """Says that it is a tensor, and fails."""
 
