@@ -33,7 +33,7 @@ std::string build_package(const std::shared_ptr<runtime::Device>& compiler, cons
   const std::string name = fmt::format("{}/{}.kernels", folder, compiler->info().architecture);
   io::OutputFile file(name);
   std::set<std::string> known;
-  runtime::PackageMaker package(most_bytes);
+  runtime::PackageMaker package(compiler->info().architecture, most_bytes);
   run_common_calls(Device(compiler), [&] {
     for (const auto& [key, program] : compiler->kept().programs) {
       if (!known.insert(key).second) continue;

@@ -2,6 +2,7 @@
 #include "runtime/packaged_kernels.h"
 
 #include "runtime/environment.h"
+#include "runtime/kernel_source.h"
 #include "runtime/program_cache.h"
 #include "runtime/shared_library.h"
 
@@ -20,11 +21,13 @@ namespace fs = std::filesystem;
 
 using Digest = std::array<char, 64>;  // in hexadecimal
 
-// A package is a line of this and masu's version, the number of kernels, an Entry for each in the order of the keys,
-// and their contents, each compressed.
-constexpr std::string_view package_mark = "masu-kernels-2 ";
-std::string first_line() {
-  return fmt::format("{}{}\n", package_mark, version());
+// A package is a line of this, masu's version, the architecture and the sources that it was made of, the number of
+// kernels, an Entry for each in the order of the keys, and their contents, each compressed.
+constexpr std::string_view package_mark = "masu-kernels-3 ";
+std::string first_line(std::string_view architecture) {
+  std::string sums;
+  for (const EmbeddedFile& file : embedded_files()) sums += file.sha256;
+  return fmt::format("{}{} {} {:.16}\n", package_mark, version(), architecture, sha256(std::move(sums)));
 }
 struct Entry {
   Digest key;
@@ -39,8 +42,8 @@ constexpr std::uint64_t most_package_bytes = std::uint64_t{256} << 20;
 // The entries of a package for this version, which may be damaged.
 class Entries {
  public:
-  explicit Entries(std::string_view package) : package_(package), head_(first_line().size() + sizeof count_) {
-    if (!package.starts_with(first_line()) || package.size() < head_) return;
+  explicit Entries(std::string_view package) : package_(package), head_(package.find('\n') + 1 + sizeof count_) {
+    if (!package.starts_with(fmt::format("{}{} ", package_mark, version())) || package.size() < head_) return;
     std::memcpy(&count_, package.data() + head_ - sizeof count_, sizeof count_);
     whole_ = count_ <= (package.size() - head_) / sizeof(Entry);
   }
@@ -118,8 +121,8 @@ std::vector<fs::path> package_folders() {
 
 }  // namespace
 
-PackageMaker::PackageMaker(std::uint64_t most_bytes)
-    : room_(most_bytes - std::min(most_bytes, first_line().size() + sizeof(std::uint64_t))) {
+PackageMaker::PackageMaker(std::string_view architecture, std::uint64_t most_bytes)
+    : line_(first_line(architecture)), room_(most_bytes - std::min(most_bytes, line_.size() + sizeof(std::uint64_t))) {
   libz().library.require("masu cache build");
 }
 
@@ -136,7 +139,7 @@ bool PackageMaker::add(const std::string& key, std::string_view content) {
 
 std::string PackageMaker::file() const {
   const std::uint64_t count = kernels_.size();
-  std::string package = first_line();
+  std::string package = line_;
   package.append(reinterpret_cast<const char*>(&count), sizeof count);
   const std::uint64_t start = package.size() + count * sizeof(Entry);
   std::string contents;
@@ -171,15 +174,28 @@ std::optional<std::string> find_in_package(std::string_view package, std::string
   return std::nullopt;
 }
 
-std::string fault_of(std::string_view package) {
+std::string fault_of(std::string_view package, std::string_view architecture) {
   if (!package.starts_with(package_mark)) return "it is no package of kernels";
-  const std::string_view rest = package.substr(package_mark.size());
-  const std::string_view made_for = rest.substr(0, rest.find_first_not_of("0123456789."));
-  if (made_for != version() && !made_for.empty() && made_for.size() < rest.size()) {
+  std::string_view rest = package.substr(package_mark.size());
+  const auto take = [&rest](std::string_view characters) {  // and what follows them
+    const std::string_view word = rest.substr(0, rest.find_first_not_of(characters));
+    rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+    return word;
+  };
+  const std::string_view made_for = take("0123456789.");
+  if (made_for != version() && !made_for.empty() && !rest.empty()) {
     return fmt::format("it is for masu {}, this is {}", made_for, version());
   }
+  const std::string_view device = take("sm_0123456789");
+  if (device != architecture && !device.empty() && !rest.empty()) {
+    return fmt::format("it is for {}, and named after {}", device, architecture);
+  }
+  bool whole = package.starts_with(first_line(architecture));
+  if (!whole && !device.empty() && rest.size() > 16) {
+    return "it was made of other kernels than this library's: make it anew (masu cache build)";
+  }
   const Entries entries(package);
-  bool whole = entries.whole();
+  whole = whole && entries.whole();
   for (std::uint64_t i = 0; whole && i < entries.count(); ++i) whole = entries.holds(entries[i]);
   if (!whole) return "it is truncated or damaged";
   return libz().uncompress == nullptr ? "zlib is absent: install zlib1g" : "";
@@ -192,7 +208,7 @@ std::vector<PackageFile> package_files() {
     for (const fs::directory_entry& file : fs::directory_iterator(folder, error)) {
       if (file.path().extension() != ".kernels") continue;
       const auto package = read_file(file.path(), most_package_bytes);
-      files.push_back({file.path(), package ? fault_of(*package) : "it cannot be read"});
+      files.push_back({file.path(), package ? fault_of(*package, file.path().stem().native()) : "it cannot be read"});
     }
   }
   std::ranges::sort(files, {}, &PackageFile::path);
@@ -209,7 +225,7 @@ std::optional<std::string> packaged_kernel(const std::string& architecture, std:
     packages = &entry->second;
     for (const fs::path& folder : is_new ? package_folders() : std::vector<fs::path>()) {
       auto file = read_file(folder / (architecture + ".kernels"), most_package_bytes);
-      if (file) entry->second.push_back(std::move(*file));
+      if (file && fault_of(*file, architecture).empty()) entry->second.push_back(std::move(*file));
     }
   }
   for (const std::string& package : *packages) {

@@ -26,7 +26,7 @@ std::shared_ptr<Device> compile_only_device(std::string_view architecture);
 class PackageMaker {
  public:
   // Throws unsupported where zlib is absent.
-  explicit PackageMaker(std::uint64_t most_bytes);
+  PackageMaker(std::string_view architecture, std::uint64_t most_bytes);
   // A key, and a content as a DiskCache has it. False where the file would have more than `most_bytes`; then it is
   // full.
   bool add(const std::string& key, std::string_view content);
@@ -36,6 +36,7 @@ class PackageMaker {
 
  private:
   std::map<std::string, std::pair<std::string, std::uint64_t>> kernels_;  // compressed, and the size of each
+  std::string line_;
   std::uint64_t room_;
   bool full_ = false;
 };
@@ -43,9 +44,9 @@ class PackageMaker {
 // The content under a key in such a file. Whatever is wrong with the file is a miss.
 std::optional<std::string> find_in_package(std::string_view package, std::string_view key) noexcept;
 
-// Why such a file is not used; empty where it is. Damaged kernels in a file of the right size are found when they are
-// looked up.
-std::string fault_of(std::string_view package);
+// Why such a file is not used for an architecture; empty where it is. Damaged kernels in a file of the right size are
+// found when they are looked up.
+std::string fault_of(std::string_view package, std::string_view architecture);
 
 // The packages that lie where packaged_kernel() looks, with fault_of() each.
 struct PackageFile {

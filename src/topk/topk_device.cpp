@@ -261,6 +261,7 @@ void DeviceTopk::start_row(Stream& stream, std::uint64_t row) {
   program(Part::select)
       .start({sampled ? "topk_sample" : "", sampled ? "topk_threshold" : "", "topk_filter", "topk_scan"});
   if (k_ <= plan_.places) program(Part::finish).start({"topk_finish"});
+  if (at_->queued && sampled) program(Part::rows).start({"topk_rows"});
   if (at_->sampling.sampled) {
     launch(stream, Part::select, "topk_sample", topk_plan::samples * topk_plan::lookers / plan_.group, input(row),
            work(), std::uint32_t{at_->sampling.shift}, LocalMemory{plan_.sample_local()});

@@ -89,7 +89,10 @@ class CacheTest(CommandTest):
         for content, reason in (
             (whole[:2000], "it is truncated or damaged"),
             (b"", "it is no package of kernels"),
-            (b"masu-kernels-2 0.0.9\n" + whole[whole.index(b"\n") + 1:], f"it is for masu 0.0.9, this is {version}"),
+            (whole.replace(version.encode(), b"0.0.9", 1), f"it is for masu 0.0.9, this is {version}"),
+            (whole.replace(b"sm_90", b"sm_80", 1), "it is for sm_80, and named after sm_90"),
+            (re.sub(rb"[0-9a-f]{16}\n", b"0" * 16 + b"\n", whole, count=1),
+             "it was made of other kernels than this library's: make it anew (masu cache build)"),
         ):
             package.write_bytes(content)
             result = masu("devices", env=environment)

@@ -93,7 +93,7 @@ kernels() {
   done
   check "$label: kernels are listed" devices_say "$venv" "${text[@]}"
   check "$label: a kernel is found" launches "$venv"
-  for file in "${files[@]}"; do LC_ALL=C sed -i "1s/.*/masu-kernels-2 0.0.9/" "$file"; done
+  for file in "${files[@]}"; do LC_ALL=C sed -i "1s/.*/masu-kernels-3 0.0.9/" "$file"; done
   check "$label: kernels of another version are not used" misses "$venv"
   check "$label: a line says so" devices_say "$venv" "${text[@]/kernels compiled ahead/not used: it is for masu 0.0.9, this is $version}"
   for file in "${files[@]}"; do head -c 3000 "$work/${file##*/}.whole" >"$file"; done
