@@ -11,6 +11,12 @@ typedef Window State;
 #define SCAN_STATE_WORDS (SCAN_WINDOW_BITS / 64)
 inline State identity(void) { return window_of(0); }
 inline State combine(const State a, const State b) { return window_sum(a, b); }
+#if SCAN_PAIRS
+// The same of two doubles, each of which has all bits of its sum.
+inline State pair_sum(const State a, const State b) {
+  return window_from(as_ulong(as_double(a.low) + as_double(b.low)), as_ulong(as_double(a.high) + as_double(b.high)));
+}
+#endif
 #else
 typedef MASU_BITS State;
 #define SCAN_STATE_WORDS 1
@@ -32,12 +38,17 @@ typedef struct {
   uint reset;  // whether a segment began
 } Total;
 
-inline Total joined(const Total a, const Total b) {
+#if !(MASU_EXACT && SCAN_PAIRS)
+#define pair_sum(a, b) combine(a, b)
+#endif
+// `pairs`, a constant: of doubles.
+MASU_INLINE Total joined_as(const uint pairs, const Total a, const Total b) {
   Total total;
-  total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : combine(a.value, b.value);
+  total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : pairs ? pair_sum(a.value, b.value) : combine(a.value, b.value);
   total.reset = MASU_SEGMENTED ? a.reset | b.reset : 0;
   return total;
 }
+inline Total joined(const Total a, const Total b) { return joined_as(0, a, b); }
 inline Total nothing(void) {
   Total total;
   total.value = identity();
@@ -87,7 +98,7 @@ inline Total other_total(const Total x, const uint mask) {
 // The total of the work-items before this one, and in *all that of the whole group. All work-items call this, and
 // meet a barrier before they come again. `totals` has room for MASU_GROUP + SCAN_SPANS totals.
 #define SCAN_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
-inline Total total_before(const Total own, Total *all, __local ulong *totals) {
+MASU_INLINE Total total_before_as(const uint pairs, const Total own, Total *all, __local ulong *totals) {
   const uint lane = (uint)get_local_id(0);
   *all = nothing();
 #if MASU_SHUFFLE_LANES > 1
@@ -96,10 +107,10 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
   for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
     const Total other = other_total(sum, mask);
     if ((lane & mask) != 0) {
-      before = joined(other, before);
-      sum = joined(other, sum);
+      before = joined_as(pairs, other, before);
+      sum = joined_as(pairs, other, sum);
     } else {
-      sum = joined(sum, other);
+      sum = joined_as(pairs, sum, other);
     }
   }
   const uint sub_group = lane / MASU_SHUFFLE_LANES;
@@ -110,9 +121,9 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
     Total one;
     get_total(totals, i, &one);
     if (i == sub_group) front = *all;
-    *all = joined(*all, one);
+    *all = joined_as(pairs, *all, one);
   }
-  return joined(front, before);
+  return joined_as(pairs, front, before);
 #else
   // A few work-items scan MASU_SPAN totals each, then everyone adds up theirs.
   put_total(totals, lane, own);
@@ -123,7 +134,7 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
       Total one;
       get_total(totals, i, &one);
       put_total(totals, i, sum);
-      sum = joined(sum, one);
+      sum = joined_as(pairs, sum, one);
     }
     put_total(totals, MASU_GROUP + lane, sum);
   }
@@ -133,12 +144,15 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
     Total one;
     get_total(totals, MASU_GROUP + i, &one);
     if (i == lane / MASU_SPAN) front = *all;
-    *all = joined(*all, one);
+    *all = joined_as(pairs, *all, one);
   }
   Total before;
   get_total(totals, lane, &before);
-  return joined(front, before);
+  return joined_as(pairs, front, before);
 #endif
+}
+inline Total total_before(const Total own, Total *all, __local ulong *totals) {
+  return total_before_as(0, own, all, totals);
 }
 
 #if !MASU_EXACT

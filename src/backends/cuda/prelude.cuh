@@ -345,3 +345,9 @@ inline float masu_half_value(uint bits) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((ushort)bits));
   return x;
 }
+// The bits of the f16 number nearest to x, ties to even.
+inline uint masu_nearest_half(double x) {
+  ushort bits;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+  return bits;
+}
