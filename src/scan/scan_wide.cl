@@ -72,13 +72,23 @@ inline void add_rows(__local const uint *table, __local ulong *sums) {
   }
 #endif
 }
-// One work-item adds the sums to a wide number.
+// One work-item adds the sums to a wide number, of which some words are loaded at a time.
+#define SCAN_WORDS_AHEAD 4
 inline void add_sums(__local uint *wide, __local const ulong *sums) {
   long carry = 0;
-  for (uint i = 0; i < MASU_WIDE_WORDS; ++i) {
-    carry += (long)sums[2 * i] + (long)sums[2 * i + 1] * 65536 + wide[i];
-    wide[i] = (uint)carry;
-    carry >>= 32;
+  for (uint i = 0; i < MASU_WIDE_WORDS; i += SCAN_WORDS_AHEAD) {
+    long words[SCAN_WORDS_AHEAD];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_WORDS_AHEAD; ++k) {
+      const uint at = min(i + k, MASU_WIDE_WORDS - 1U);
+      words[k] = (long)sums[2 * at] + (long)sums[2 * at + 1] * 65536 + wide[at];
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_WORDS_AHEAD; ++k) {
+      carry += words[k];
+      if (i + k < MASU_WIDE_WORDS) wide[i + k] = (uint)carry;
+      carry >>= 32;
+    }
   }
 }
 
