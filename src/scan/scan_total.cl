@@ -16,8 +16,11 @@ inline State combine(const State a, const State b) { return window_sum(a, b); }
 inline State pair_sum(const State a, const State b) {
   return window_from(as_ulong(as_double(a.low) + as_double(b.low)), as_ulong(as_double(a.high) + as_double(b.high)));
 }
+#else
+#define pair_sum(a, b) combine(a, b)
 #endif
 #else
+#define pair_sum(a, b) combine(a, b)
 typedef MASU_BITS State;
 #define SCAN_STATE_WORDS 1
 inline State identity(void) { return MASU_IDENTITY; }
@@ -38,9 +41,6 @@ typedef struct {
   uint reset;  // whether a segment began
 } Total;
 
-#if !(MASU_EXACT && SCAN_PAIRS)
-#define pair_sum(a, b) combine(a, b)
-#endif
 // `pairs`, a constant: of doubles.
 MASU_INLINE Total joined_as(const uint pairs, const Total a, const Total b) {
   Total total;
