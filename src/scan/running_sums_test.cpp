@@ -121,7 +121,6 @@ TEST_P(ShortRunningSums, AreThoseOfTheHost) {
       }
     }
   };
-  check(float{}, 1, 1, lines);
   check(float{}, 1, 3, lines);
   check(float{}, lines, 2, 1);
   check(Half{}, lines / 31, 5, 31);
@@ -167,15 +166,16 @@ TEST_P(ShortRunningSums, LittleDataAlongAnyAxis) {
   };
   check(float{}, 1, 2, 2);
   check(float{}, 1, 16, 256);
-  check(float{}, 7, 1, 3);
+  check(float{}, 7, 2, 3);
   check(float{}, 2, 511, 13);
   check(double{}, 1, 1025, 3);
   check(double{}, 3, 97, 42);
+  check(std::uint8_t{}, 3, 32, 128);
+  if (!device.info().gpu) return;  // a compiler that takes seconds for each kind
   check(Half{}, 1, 257, 31);
   check(Bfloat16{}, 5, 33, 7);
   check(std::int64_t{}, 1, 4, 1023);
   check(std::int64_t{}, 1, 2049, 2);
-  check(std::uint8_t{}, 3, 32, 128);
 }
 
 }  // namespace

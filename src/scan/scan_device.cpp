@@ -79,7 +79,8 @@ double DeviceScan::seconds() const {
 bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums, std::uint64_t outer,
                   std::uint64_t length, std::uint64_t inner) {
   const Device& device = stream.device();
-  if (call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
+  // Lines of one element are a scan's rows.
+  if (call::on_cpu(device) || length == 1 || (dtype == Dtype::f64 && !device.info().fp64)) {
     return false;
   }
   // Little data: a scan whose tiles find the lines where they lie.

@@ -204,11 +204,11 @@ inline uint before_heads(const uint heads) {
 }
 
 // The prefixes of a work-item's parts alone, and their total. `part` is an expression in k.
-#define SCAN_PREFIXES(sum, part)                                                  \
+#define SCAN_PREFIXES(part)                                                       \
   for (uint k = 0; k < SCAN_ITEMS; ++k) {                                         \
     if (MASU_SEGMENTED && (heads >> k & 1) != 0) own.value = identity();          \
     if (MASU_EXCLUSIVE) prefix[k] = own.value;                                    \
-    own.value = sum(own.value, part);                                             \
+    own.value = combine(own.value, part);                                         \
     if (!MASU_EXCLUSIVE) prefix[k] = own.value;                                   \
   }                                                                               \
   own.reset = MASU_SEGMENTED && heads != 0;
@@ -253,10 +253,10 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
       const Window mask = width == 0 ? window_of(-1) : window_sum(window_left(window_of(1), width), window_of(-1));
       front = window_and(wide_part(wide, unit), mask);
       MASU_PRAGMA_UNROLL
-      SCAN_PREFIXES(window_sum, window_and(part_of(element_of(words, k), unit), mask))
+      SCAN_PREFIXES(window_and(part_of(element_of(words, k), unit), mask))
     } else {
       load_item(tile, words);
-      SCAN_PREFIXES(window_sum, kind_count(element_of(words, k)))
+      SCAN_PREFIXES(kind_count(element_of(words, k)))
     }
     Total all;
     const Total before = total_before(own, &all, totals);
@@ -328,6 +328,20 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
   for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
+// Puts a work-item's results in the place of its elements; `result` is an expression in `value`.
+#define SCAN_RESULTS(result)                                                                       \
+  MASU_PRAGMA_UNROLL                                                                               \
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {                                                          \
+    if (MASU_SEGMENTED && (heads >> k & 1) != 0) {                                                 \
+      running = identity();                                                                        \
+      more = 0;                                                                                    \
+    }                                                                                              \
+    const Window next = first_sum(running, first_part(element_of(words, k), span, cutters));       \
+    const Window value = MASU_EXCLUSIVE ? running : next;                                          \
+    set_element_of(words, k, result);                                                              \
+    running = next;                                                                                \
+  }
+
 // Scans the chunks; input and output may be the same memory. has_totals: whether there are totals, and not one chunk alone or chunks of
 // whole rows.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
@@ -382,11 +396,12 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       find_magnitudes(words, &most, &least);
       found[SCAN_SPECIAL] = 1;
     }
+    if (MASU_SEGMENTED && heads != 0) atomic_max(found + SCAN_LAST_HEAD, lane * SCAN_ITEMS + 32 - clz(heads));
 #if SCAN_FIXED
     Span span = {0, 0xffffffffU, 0xffffffffU, 1};
     barrier(CLK_LOCAL_MEM_FENCE);
 #else
-    find_span(most, least, heads, wide, found);
+    find_span(most, least, wide, found);
     barrier(CLK_LOCAL_MEM_FENCE);
     Span span = span_of(wide, found);
     // Elements that reach below the unit mostly end in zeros there.
@@ -399,22 +414,30 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
 #endif
     const uint special = found[SCAN_SPECIAL] | found[SCAN_KINDS];
     const Window cutters = cutters_of(span);
-    Window prefix[SCAN_ITEMS];
     Total own = nothing();
     MASU_PRAGMA_UNROLL
-    SCAN_PREFIXES(first_sum, first_part(element_of(words, k), span, cutters))
+    for (uint k = 0; k < SCAN_ITEMS; ++k) {
+      if (MASU_SEGMENTED && (heads >> k & 1) != 0) own.value = identity();
+      own.value = first_sum(own.value, first_part(element_of(words, k), span, cutters));
+    }
+    own.reset = MASU_SEGMENTED && heads != 0;
     Total all;
-    const Total before = total_before_as(SCAN_PAIRS, own, &all, totals);
-    const Window front = before.reset != 0 ? before.value : first_sum(before.value, first_front(wide, span));
+    const Total before = total_before_as(1, own, &all, totals);
+    Window running = before.reset != 0 ? before.value : first_sum(before.value, first_front(wide, span));
     const uint lost = found[SCAN_LOST];
     if (lost == 0) span.least = 0xffffffffU;
-    const uint more = before.reset == 0 && span.low < span.unit;
+    uint more = before.reset == 0 && span.low < span.unit;
     uint open = span.fits == 0;
-    MASU_PRAGMA_UNROLL
-    for (uint k = 0; k < SCAN_ITEMS; ++k) {
-      const uint continues = k < before_heads(heads);
-      const Window value = continues ? first_sum(front, prefix[k]) : prefix[k];
-      set_element_of(words, k, first_result(value, span, lost, more && continues, &open));
+#if !SCAN_FIXED
+    if (SCAN_RARE(span, lost)) {
+      uint undecided = 0;  // in memory
+      SCAN_RESULTS(result_rarely(value, span.unit, lost, more, &undecided))
+      open |= undecided;
+    } else
+#endif
+    {
+      const SCAN_NUMBER scale = SCAN_SCALE(span.unit);
+      SCAN_RESULTS(first_result(value, scale, more, &open))
     }
     const uint cut = lost | !span.fits;
     if (open != 0) found[SCAN_UNDECIDED] = 1;
@@ -426,7 +449,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       finish(tile, heads, span, special, wide, found, totals, words);
     }
     // The number before the next tile.
-    if (all.reset != 0) {
+    if (MASU_SEGMENTED && found[SCAN_LAST_HEAD] != 0) {
       for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) wide[i] = 0;
     }
     if (cut != 0) {

@@ -48,18 +48,15 @@ MASU_INLINE uint load_finite(__local const uint4 *tile, uint *words) {
 }
 
 // Finds what a tile and the number before it span. Needs a barrier before and after.
-MASU_INLINE void find_span(uint most, uint least, const uint heads, __local const uint *wide, __local uint *found) {
+MASU_INLINE void find_span(uint most, uint least, __local const uint *wide, __local uint *found) {
   const uint lane = (uint)get_local_id(0);
   for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
     if (wide[i] != wide_sign(wide)) atomic_max(found + SCAN_HIGHEST, i + 1);
     if (wide[i] != 0) atomic_min(found + SCAN_LOWEST, i);
   }
-  if (MASU_SEGMENTED && heads != 0) atomic_max(found + SCAN_LAST_HEAD, lane * SCAN_ITEMS + 32 - clz(heads));
 #if MASU_SHUFFLE_LANES > 1
-  for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
-    most = max(most, masu_shuffle_xor(most, mask));
-    least = min(least, masu_shuffle_xor(least, mask));
-  }
+  most = masu_greatest_of_lanes(most);
+  least = ~masu_greatest_of_lanes(~least);
   if (lane % MASU_SHUFFLE_LANES != 0) return;
 #endif
   atomic_max(found + SCAN_MOST, most);
@@ -179,30 +176,55 @@ inline uint is_small(const Window x) {
   return window_is_zero(window_right(window_sum(x, window_left(window_of(1), SCAN_STEP - 4)), SCAN_STEP - 3));
 }
 
-// What a prefix rounds to. `cut`: whether the tile is; `more`: whether the number before has bits below the unit. Sets *open where
-// that does not decide it.
-MASU_INLINE MASU_BITS first_result(const Window value, const Span span, const uint cut, const uint more, uint *open) {
+// What a prefix rounds to where the tile is cut, or units are below normal numbers. Sets *open where that does not decide it. A
+// call, as it is rare.
+#if !SCAN_FIXED
+MASU_NOINLINE MASU_BITS result_rarely(const Window value, const uint unit, const uint cut, const uint more, uint *open) {
+#if SCAN_PAIRS
+  const double low = as_double(value.low);
+  const double off = power_at(unit + MASU_TILE_BITS);
+  const MASU_BITS result = as_ulong(as_double(value.high) + (low - off));
+  if (result != as_ulong(as_double(value.high) + (low + off))) *open = 1;
+  return result;
+#else
+  const Window off = window_of(cut != 0 ? SCAN_ERROR : 0);
+  const MASU_BITS result = rounded(window_sum(value, window_negated(off)), unit - 1);
+  if (cut != 0 && result != rounded(window_sum(value, off), unit - 1)) *open = 1;
+  if (cut == 0 && more != 0 && is_small(value)) *open = 1;
+  return result;
+#endif
+}
+#endif
+// Whether all tiles that are not cut have results by the shorter way.
+#define SCAN_RARE(span, cut) (!SCAN_FIXED && ((cut) != 0 || (!SCAN_PAIRS && (span).unit <= MASU_FRACTION)))
+// That way. `more`: whether the number before has bits below the unit. `scale`: of a unit.
+#if SCAN_PAIRS
+#define SCAN_SCALE(unit) power_at((unit) + MASU_FRACTION + 4)
+#elif MASU_ELEMENT_BYTES == 4
+#define SCAN_SCALE(unit) as_float(((unit) - MASU_FRACTION) << MASU_FRACTION)
+#else
+#define SCAN_SCALE(unit) ((unit) - 1)
+#endif
+#if SCAN_PAIRS
+#define SCAN_NUMBER double
+#elif MASU_ELEMENT_BYTES == 4
+#define SCAN_NUMBER float
+#else
+#define SCAN_NUMBER uint
+#endif
+MASU_INLINE MASU_BITS first_result(const Window value, const SCAN_NUMBER scale, const uint more, uint *open) {
 #if SCAN_FIXED
   return rounded(value, 0);
 #elif SCAN_PAIRS
-  const double high = as_double(value.high);
-  const double low = as_double(value.low);
-  if (cut != 0) {
-    const double off = power_at(span.unit + MASU_TILE_BITS);
-    const ulong result = as_ulong(high + (low - off));
-    if (result != as_ulong(high + (low + off))) *open = 1;
-    return result;
-  }
-  const double sum = high + low;
-  if (more != 0 && fabs(sum) < power_at(span.unit + MASU_FRACTION + 4)) *open = 1;
+  const double sum = as_double(value.high) + as_double(value.low);
+  if (more != 0 && fabs(sum) < scale) *open = 1;
   return as_ulong(sum);
+#elif MASU_ELEMENT_BYTES == 4
+  const float sum = (float)(long)value;
+  if (more != 0 && fabs(sum) < 0x1p29f) *open = 1;
+  return as_uint(sum * scale);
 #else
-  if (cut != 0) {
-    const MASU_BITS result = rounded(window_sum(value, window_of(-SCAN_ERROR)), span.unit - 1);
-    if (result != rounded(window_sum(value, window_of(SCAN_ERROR)), span.unit - 1)) *open = 1;
-    return result;
-  }
   if (more != 0 && is_small(value)) *open = 1;
-  return rounded(value, span.unit - 1);
+  return rounded(value, scale);
 #endif
 }

@@ -124,6 +124,7 @@ MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint 
 // Any tile, one by one; places after the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
                          __local uint4 *tile) {
+  MASU_ROLLED
   for (uint i = (uint)get_local_id(0); i < SCAN_TILE; i += MASU_GROUP) {
     const MASU_BITS x =
         first + i < count ? input_at(data, scan_place(first + i, row, columns)) : (MASU_BITS)MASU_IDENTITY;
@@ -169,6 +170,7 @@ inline void store_tile(__global uchar *data, const ulong first, const ulong coun
       for (uint i = lane; i < whole; i += MASU_GROUP) vectors[i] = tile[place_of(i)];
       done = whole * MASU_PER_VECTOR;
     }
+    MASU_ROLLED
     for (uint i = done + lane; i < SCAN_TILE && first + i < count; i += MASU_GROUP) {
       set_element(data, scan_place(first + i, row, columns), *element_place(tile, i));
     }
