@@ -32,6 +32,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
 #endif
   for (; first < end; first += SCAN_TILE) {
     load_tile(data, first, end, row, columns, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     uint words[SCAN_ITEM_WORDS];
     load_item(tile, words);
     const ulong own = first + lane * SCAN_ITEMS;
@@ -78,6 +79,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
   const ulong end = min(count, (get_group_id(0) + 1) * chunk);
   for (ulong first = get_group_id(0) * chunk; first < end; first += SCAN_TILE) {
     load_tile(memory + memory_at, first, end, row, columns, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (; joined_chunks < chunks_before; joined_chunks += MASU_GROUP) {  // for the first tile
       total_before(other, &all, totals);
       sum = joined(sum, all);
@@ -92,6 +94,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
     sum = joined(sum, all);
     scan_item(words, heads, running);
     store_item(tile, words);
+    barrier(CLK_LOCAL_MEM_FENCE);
     store_tile(output_memory + output_at, first, end, row, columns, tile);
   }
   if (lane == 0 && chunks_before + 1 == get_num_groups(0)) {

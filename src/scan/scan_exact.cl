@@ -328,6 +328,28 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
   for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
+// Adds a tile's elements, from the last that begins a segment on, to the table.
+inline void add_tile(__local const uint4 *tile, const uint last_head, __local uint *table) {
+  const uint lane = (uint)get_local_id(0);
+  __local uint *column = table + lane % MASU_COLUMNS;
+  uint words[SCAN_ITEM_WORDS];
+  load_finite(tile, words);
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {
+    if (MASU_SEGMENTED && lane * SCAN_ITEMS + k + 1 < last_head) set_element_of(words, k, 0);
+  }
+#if SCAN_PAIRS
+  double sum = 0;
+  double error = 0;
+  const bool added = add_to_pair(&sum, &error, words);
+  add_element(column, as_ulong(sum));
+  add_element(column, as_ulong(error));
+  if (added) return;
+#endif
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < SCAN_ITEMS; ++k) add_element(column, element_of(words, k));
+}
+
 // Puts a work-item's results in the place of its elements; `result` is an expression in `value`.
 #define SCAN_RESULTS(result)                                                                       \
   MASU_PRAGMA_UNROLL                                                                               \
@@ -373,6 +395,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
   }
   const ulong end = min(count, (get_group_id(0) + 1) * chunk);
   for (ulong first = get_group_id(0) * chunk; first < end; first += SCAN_TILE) {
+    load_tile(memory + memory_at, first, end, row, columns, tile);
     if (lane == 0) {
       found[SCAN_MOST] = 0;
       found[SCAN_LEAST] = 0xffffffffU;
@@ -384,7 +407,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       found[SCAN_SPECIAL] = 0;
       found[SCAN_LOST] = 0;
     }
-    load_tile(memory + memory_at, first, end, row, columns, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     const uint heads = heads_of(first + lane * SCAN_ITEMS, end, row, flag_memory + flags_at, has_flags);
     uint words[SCAN_ITEM_WORDS];
     uint most;
@@ -441,42 +464,27 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     }
     const uint cut = lost | !span.fits;
     if (open != 0) found[SCAN_UNDECIDED] = 1;
-    if (cut != 0) clear_table(table, sums);
+    store_item(tile, words);
     barrier(CLK_LOCAL_MEM_FENCE);
+    const uint undecided = special | found[SCAN_UNDECIDED];
     // Without sub-groups, always: compilers for processors copy the code after a barrier that is passed under a
     // condition.
-    if (MASU_SHUFFLE_LANES == 1 || special != 0 || found[SCAN_UNDECIDED] != 0) {
-      finish(tile, heads, span, special, wide, found, totals, words);
+    if (MASU_SHUFFLE_LANES == 1 || (undecided | cut) != 0) {
+      load_tile(memory + memory_at, first, end, row, columns, tile);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (MASU_SHUFFLE_LANES == 1 || undecided != 0) finish(tile, heads, span, special, wide, found, totals, words);
+      clear_table(table, sums);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (cut != 0) add_tile(tile, found[SCAN_LAST_HEAD], table);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      add_rows(table, sums);
+      store_item(tile, words);
+      barrier(CLK_LOCAL_MEM_FENCE);
     }
-    // The number before the next tile.
-    if (MASU_SEGMENTED && found[SCAN_LAST_HEAD] != 0) {
-      for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) wide[i] = 0;
-    }
-    if (cut != 0) {
-      __local uint *column = table + lane % MASU_COLUMNS;
-      uint elements[SCAN_ITEM_WORDS];
-      load_finite(tile, elements);
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SCAN_ITEMS; ++k) {
-        if (MASU_SEGMENTED && lane * SCAN_ITEMS + k + 1 < found[SCAN_LAST_HEAD]) set_element_of(elements, k, 0);
-      }
-#if SCAN_PAIRS
-      double sum = 0;
-      double error = 0;
-      const bool added = add_to_pair(&sum, &error, elements);
-      add_element(column, as_ulong(sum));
-      add_element(column, as_ulong(error));
-#else
-      const bool added = false;
-#endif
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SCAN_ITEMS && !added; ++k) add_element(column, element_of(elements, k));
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (cut != 0) add_rows(table, sums);
-    store_item(tile, words);
     store_tile(output_memory + output_at, first, end, row, columns, tile);
+    // The number before the next tile.
     if (lane == 0) {
+      for (uint i = 0; MASU_SEGMENTED && found[SCAN_LAST_HEAD] != 0 && i < MASU_WIDE_WORDS; ++i) wide[i] = 0;
       if (cut != 0) {
         add_sums(wide, sums);
       } else {

@@ -131,31 +131,33 @@ inline void put_elements(__global const uchar *data, const ulong first, const ul
     *element_place(tile, i) = (MASU_ELEMENT)x;
   }
 }
-// All work-items come here.
+// All work-items come here; what they did with the tile before is over when theirs is put there. Needs a barrier after.
 inline void load_tile(__global const uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
                       __local uint4 *tile) {
   const uint by_vectors = columns == 1 && input_is_aligned(data);
   if (first + SCAN_TILE <= count && by_vectors) {
     SCAN_SOURCE v[MASU_ITEM_VECTORS];
     load_sources(data, first, v);
+    barrier(CLK_LOCAL_MEM_FENCE);
     put_sources(tile, v);
   } else if (by_vectors) {
+    barrier(CLK_LOCAL_MEM_FENCE);
     MASU_ROLLED
     for (uint i = (uint)get_local_id(0); i < MASU_ITEM_VECTORS * MASU_GROUP; i += MASU_GROUP) {
       const ulong at = first + i * MASU_PER_VECTOR;
       tile[place_of(i)] = vector_from(at + MASU_PER_VECTOR <= count ? sources(data, first)[i] : source_at(data, at, count));
     }
   } else {
+    barrier(CLK_LOCAL_MEM_FENCE);
     put_elements(data, first, count, row, columns, tile);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
+// After a barrier.
 inline void store_tile(__global uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
                        __local uint4 *tile) {
   const uint lane = (uint)get_local_id(0);
   const uint by_vectors = columns == 1 && is_aligned(data);
-  barrier(CLK_LOCAL_MEM_FENCE);
   if (first + SCAN_TILE <= count && by_vectors) {
     __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
     MASU_PRAGMA_UNROLL
@@ -175,7 +177,6 @@ inline void store_tile(__global uchar *data, const ulong first, const ulong coun
       set_element(data, scan_place(first + i, row, columns), *element_place(tile, i));
     }
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 MASU_INLINE void load_item(__local const uint4 *tile, uint *words) {

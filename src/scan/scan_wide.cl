@@ -58,6 +58,7 @@ inline void add_rows(__local const uint *table, __local ulong *sums) {
   const uint lane = (uint)get_local_id(0);
 #if MASU_COLUMNS == MASU_SHUFFLE_LANES
   // A sub-group takes a row: the sums of the lower halves and of the upper ones fit 32 bits.
+  MASU_PRAGMA_UNROLL
   for (uint row = lane / MASU_COLUMNS; row < MASU_TABLE_ROWS; row += MASU_GROUP / MASU_COLUMNS) {
     const uint x = table[row * MASU_COLUMNS + lane % MASU_COLUMNS];
     const uint low = masu_sum_lanes(x & 65535);
