@@ -386,10 +386,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lane == 0) {
-    add_sums(wide, sums);
     uint kinds = 0;
-    for (uint i = 0; i < 3; ++i) {
-      if (has_totals != 0 && before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
+    if (has_totals != 0) add_sums(wide, sums);
+    for (uint i = 0; i < 3 && has_totals != 0; ++i) {
+      if (before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
     }
     found[SCAN_KINDS] = kinds;
   }
@@ -483,7 +483,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
     }
     store_tile(output_memory + output_at, first, end, row, columns, tile);
     // The number before the next tile.
-    if (lane == 0) {
+    if (lane == 0 && first + SCAN_TILE < end) {
       for (uint i = 0; MASU_SEGMENTED && found[SCAN_LAST_HEAD] != 0 && i < MASU_WIDE_WORDS; ++i) wide[i] = 0;
       if (cut != 0) {
         add_sums(wide, sums);
