@@ -156,7 +156,9 @@ TEST_P(ShortRunningSums, LittleDataAlongAnyAxis) {
       const Buffer<Wide> sums(device, x.size());
       Stream stream(device);
       EXPECT_TRUE(running_sums(stream, data, dtype_of<T>, sums, outer, length, inner));
-      if (sizeof(T) == sizeof(Wide)) EXPECT_TRUE(running_sums(stream, data, dtype_of<T>, data, outer, length, inner));
+      if (sizeof(T) == sizeof(Wide)) {
+        EXPECT_TRUE(running_sums(stream, data, dtype_of<T>, data, outer, length, inner));
+      }
       stream.finish();
       EXPECT_EQ(std::memcmp(sums.read().data(), right.data(), right.size() * sizeof(Wide)), 0);
       if (sizeof(T) == sizeof(Wide)) {

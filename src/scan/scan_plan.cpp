@@ -141,7 +141,7 @@ bool by_rows(Plan& plan, const DeviceInfo& device, std::uint64_t row) {
   const std::uint64_t at_once =
       std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);
   const std::uint64_t wanted = std::clamp(plan.count / (at_once * tuned.row_waves), tile, tuned.most_row_tiles * tile);
-  const std::uint64_t whole = std::lcm(unit, tile);  // no tile is cut
+  const std::uint64_t whole = std::lcm(unit, tile);        // no tile is cut
   const std::uint64_t tiles = (wanted + tile - 1) / tile;  // the last one is as full as rows allow
   plan.chunk = whole <= wanted ? wanted / whole * whole : std::max<std::uint64_t>(tiles * tile / unit, 1) * unit;
   const std::uint64_t groups = (plan.count + plan.chunk - 1) / plan.chunk;
