@@ -31,7 +31,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_chunks(__global const uchar *
   }
 #endif
   for (; first < end; first += SCAN_TILE) {
-    load_tile(data, first, end, tile);
+    load_tile(data, first, end, row, columns, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     uint words[SCAN_ITEM_WORDS];
     load_item(tile, words);
     const ulong own = first + lane * SCAN_ITEMS;
@@ -77,7 +78,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
   get_chunk_total(chunk_totals, lane, chunks_before, &other);
   const ulong end = min(count, (get_group_id(0) + 1) * chunk);
   for (ulong first = get_group_id(0) * chunk; first < end; first += SCAN_TILE) {
-    load_tile(memory + memory_at, first, end, tile);
+    load_tile(memory + memory_at, first, end, row, columns, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (; joined_chunks < chunks_before; joined_chunks += MASU_GROUP) {  // for the first tile
       total_before(other, &all, totals);
       sum = joined(sum, all);
@@ -92,7 +94,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void scan_tiles(__global const uchar *m
     sum = joined(sum, all);
     scan_item(words, heads, running);
     store_item(tile, words);
-    store_tile(output_memory + output_at, first, end, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    store_tile(output_memory + output_at, first, end, row, columns, tile);
   }
   if (lane == 0 && chunks_before + 1 == get_num_groups(0)) {
     chunk_totals[2 * get_num_groups(0)] = sum.value;

@@ -26,7 +26,8 @@ void DeviceScan::start(Stream& stream, const BufferBase& input, const BufferBase
     return;
   }
   const std::uint32_t has_flags = flags != nullptr ? 1 : 0;
-  const call::Arguments chunks(plan_.count, plan_.chunk, row, has_flags != 0 ? *flags : input, has_flags);
+  const call::Arguments chunks(plan_.count, plan_.chunk, row, plan_.matrix_columns, has_flags != 0 ? *flags : input,
+                               has_flags);
   const auto launch = [&](std::string_view name, std::uint64_t groups, const auto&... arguments) {
     launches_.push_back(kernels_.launch(stream, name, groups, arguments...));
   };
@@ -78,8 +79,21 @@ double DeviceScan::seconds() const {
 bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& sums, std::uint64_t outer,
                   std::uint64_t length, std::uint64_t inner) {
   const Device& device = stream.device();
-  if (call::on_cpu(device) || (dtype == Dtype::f64 && !device.info().fp64)) {
+  // Lines of one element are a scan's rows.
+  if (call::on_cpu(device) || length == 1 || (dtype == Dtype::f64 && !device.info().fp64)) {
     return false;
+  }
+  // Little data: a scan whose tiles find the lines where they lie.
+  constexpr std::uint64_t little_bytes = 1 << 20;
+  const std::uint64_t count = outer * length * inner;
+  const Dtype result = is_float(dtype) ? dtype : is_signed(dtype) ? Dtype::i64 : Dtype::u64;
+  if (inner > 1 && count * size_of(result) <= little_bytes) {
+    const auto plan = scan_plan::make(device.info(), dtype, result, count, ScanOp::sum, false, true, 0, 0, length,
+                                      static_cast<std::uint32_t>(inner));
+    if (plan.whole_rows || plan.groups == 1) {
+      DeviceScan(device, plan, nullptr).start(stream, x, sums, length, nullptr, {}, false);
+      return true;
+    }
   }
   SumsOnDevice lines(device, {SumRule::Function::sum, dtype, dtype}, outer * inner, length, inner, false);
   if (!lines.make_running(call::overlap(x, sums))) return false;

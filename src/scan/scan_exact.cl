@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exact scans of sums of floats, each prefix rounded once, in OpenCL C 1.2 (and, after the CUDA prelude, in CUDA C++).
-// After scan_wide.cl. No work-group waits for another.
+// After scan_prefix.cl. No work-group waits for another.
 //
 // A chunk is what one work-group takes, tile after tile. First every chunk's total is found, as a wide number, unless it is
 // whole rows; then the totals are scanned, each word separately, without carries; then every chunk is scanned from the prefix
-// before it. A tile's prefixes are Windows with a unit that fits all of them. Where that does not decide what one
-// rounds to, the tile is scanned again with lower bits, as far down as needed.
+// before it. Where the tile's first prefixes (scan_prefix.cl) do not decide what one rounds to, the tile is scanned again with
+// lower bits, as far down as needed.
 //
 // The totals lie by words: SCAN_TOTAL_ROWS rows with one 64-bit word for each chunk, and after them a word of each row
 // with the prefix before the first chunk, and after the last chunk the total.
@@ -15,17 +15,6 @@
 // The words of the number, how many elements are NaN, infinity and minus infinity, and whether a segment began.
 #define SCAN_STATE_ROWS (MASU_WIDE_WORDS + 3)
 #define SCAN_TOTAL_ROWS (SCAN_STATE_ROWS + 1)
-
-// The words that work-items find together, in local memory between the wide number and the table.
-#define SCAN_MOST 0       // the greatest upper word of a finite magnitude in the tile
-#define SCAN_LEAST 1      // the least one of those that are not 0
-#define SCAN_HIGHEST 2    // the words of the wide number up to the highest that is not its sign
-#define SCAN_LOWEST 3     // the lowest word that is not 0
-#define SCAN_UNDECIDED 4  // whether a prefix is not rounded yet; two words
-#define SCAN_LAST_HEAD 6  // the elements up to the last that begins a segment
-#define SCAN_KINDS 7      // of the elements before that are not finite
-#define SCAN_SPECIAL 8    // whether the tile has such
-#define SCAN_LOST 9       // whether it has elements with bits below the unit
 
 #if MASU_SEGMENTED
 // Where the last segment of elements `first` to `end` begins; `first` where none does. *began: whether one does.
@@ -53,8 +42,25 @@ inline ulong last_begin(const ulong first, const ulong end, const ulong row, __g
 }
 #endif
 
-// Whether a work-item first adds its elements of a tile to two doubles, which mostly have the whole sum.
-#define SCAN_BY_DOUBLES (MASU_ELEMENT_BYTES == 8 && MASU_FP64)
+// Whether a work-item first adds its elements in a window, whose unit it changes where they do not fit.
+#define SCAN_BY_WINDOWS (SCAN_FIXED || (MASU_FP64 && !SCAN_PAIRS))
+#define SCAN_CUTTER_BITS 49  // of an element above the unit, where an addition to a double makes it an integer
+
+#if SCAN_PAIRS
+// Adds a work-item's elements of a tile to two doubles, which mostly have the whole sum. Gives whether they have it; else nothing
+// is added.
+MASU_INLINE bool add_to_pair(double *sum, double *error, const uint *words) {
+  double new_sum = *sum;
+  double new_error = *error;
+  double lost = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < SCAN_ITEMS; ++k) add_double(&new_sum, &new_error, &lost, as_double(element_of(words, k)));
+  if (lost != 0) return false;  // or something is infinite or no number
+  *sum = new_sum;
+  *error = new_error;
+  return true;
+}
+#endif
 
 // The chunks' totals.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar *restrict memory, const ulong memory_at,
@@ -78,23 +84,37 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   first = last_begin(first, end, row, flag_memory + flags_at, has_flags, found, &began);
 #endif
   uint kinds = 0;
-#if SCAN_BY_DOUBLES
+#if SCAN_PAIRS
   double sum = 0;
   double error = 0;
+#elif SCAN_BY_WINDOWS
+  Window sum = window_of(0);
+  Span span = {0, 0, 0, 1};
+  Window cutters = cutters_of(span);
 #endif
   if (is_aligned(data + first * MASU_ELEMENT_BYTES)) {
     for (; first + SCAN_TILE <= end; first += SCAN_TILE) {
       uint words[SCAN_ITEM_WORDS];
       load_words(data, first, words);
-#if SCAN_BY_DOUBLES
-      double new_sum = sum;
-      double new_error = error;
-      double lost = 0;
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SCAN_ITEMS; ++k) add_double(&new_sum, &new_error, &lost, as_double(element_of(words, k)));
-      if (lost == 0) {  // nothing is infinite or no number
-        sum = new_sum;
-        error = new_error;
+#if SCAN_PAIRS
+      if (add_to_pair(&sum, &error, words)) continue;
+#elif SCAN_BY_WINDOWS
+      uint most;
+      uint least;
+      find_magnitudes(words, &most, &least);
+      const uint end_place = SCAN_PLACE(most) + SCAN_PRECISION;
+      if (most < MASU_INFINITY_BITS && most != 0 && !SCAN_FIXED) {
+        // A unit that leaves places above, as the next elements may be greater.
+        if (SCAN_PLACE(least + 1) < span.unit || end_place > span.unit + SCAN_CUTTER_BITS) {
+          add_digits(column, span.unit, (long)first_whole(sum, span), 5);
+          sum = window_of(0);
+          span.unit = end_place > SCAN_CUTTER_BITS - 10 ? end_place + 10 - SCAN_CUTTER_BITS : 0;
+          cutters = cutters_of(span);
+        }
+      }
+      if (most < MASU_INFINITY_BITS && (SCAN_FIXED || most == 0 || SCAN_PLACE(least + 1) >= span.unit)) {
+        MASU_PRAGMA_UNROLL
+        for (uint k = 0; k < SCAN_ITEMS; ++k) sum += first_part(element_of(words, k), span, cutters);
         continue;
       }
 #endif
@@ -103,9 +123,11 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
     }
   }
   for (ulong i = first + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
-#if SCAN_BY_DOUBLES
+#if SCAN_PAIRS
   add_element(column, as_ulong(sum));
   add_element(column, as_ulong(error));
+#elif SCAN_BY_WINDOWS
+  add_digits(column, span.unit, (long)first_whole(sum, span), 5);
 #endif
   if (kinds != 0) atomic_or(found + SCAN_KINDS, kinds);
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -160,71 +182,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void exact_totals(const ulong chunks, const
   if (lane == 0) *state = window_integer(sum.value);
 }
 
-// A work-item's elements, with 0 in place of those that are not finite. Gives whether there are any.
-MASU_INLINE uint load_finite(__local const uint4 *tile, uint *words) {
-  uint special = 0;
-  load_item(tile, words);
-  MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < SCAN_ITEMS; ++k) {
-    if (!is_special(element_of(words, k))) continue;
-    set_element_of(words, k, 0);
-    special = 1;
-  }
-  return special;
-}
-
-// Finds what a tile and the number before it span. Needs a barrier before and after.
-inline void find_span(const uint *words, const uint heads, __local const uint *wide, __local uint *found) {
-  const uint lane = (uint)get_local_id(0);
-  for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) {
-    if (wide[i] != wide_sign(wide)) atomic_max(found + SCAN_HIGHEST, i + 1);
-    if (wide[i] != 0) atomic_min(found + SCAN_LOWEST, i);
-  }
-  if (MASU_SEGMENTED && heads != 0) atomic_max(found + SCAN_LAST_HEAD, lane * SCAN_ITEMS + 32 - clz(heads));
-  uint most = 0;
-  uint least = 0xffffffffU;
-  MASU_PRAGMA_UNROLL
-  for (uint k = 0; k < SCAN_ITEMS; ++k) {
-    const MASU_BITS magnitude = SCAN_MAGNITUDE(element_of(words, k));
-    most = max(most, SCAN_UPPER(magnitude));
-    least = min(least, magnitude != 0 ? SCAN_UPPER(magnitude) : 0xffffffffU);
-  }
-#if MASU_SHUFFLE_LANES > 1
-  for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
-    most = max(most, masu_shuffle_xor(most, mask));
-    least = min(least, masu_shuffle_xor(least, mask));
-  }
-  if (lane % MASU_SHUFFLE_LANES != 0) return;
-#endif
-  atomic_max(found + SCAN_MOST, most);
-  atomic_min(found + SCAN_LEAST, least);
-}
-
-// How a tile's prefixes are seen.
-typedef struct {
-  uint unit;   // of the windows
-  uint least;  // no element has a bit below this
-  uint low;    // nor has the number before
-} Span;
-inline Span span_of(__local const uint *wide, __local const uint *found) {
-  Span span;
-  const uint sign = wide_sign(wide);
-  const uint words = found[SCAN_HIGHEST];
-  const uint low = found[SCAN_LOWEST];
-  const uint highest = words == 0 ? 0 : 32 * words - clz(wide[words - 1] ^ sign);
-  const uint top = max(SCAN_PLACE(found[SCAN_MOST]) + SCAN_PRECISION + MASU_TILE_BITS, highest) + 1;
-  span.unit = top > SCAN_WINDOW_TOP ? top - SCAN_WINDOW_TOP : 0;
-  span.least = found[SCAN_LEAST] == 0xffffffffU ? 0xffffffffU : SCAN_PLACE(found[SCAN_LEAST]);
-  span.low = low >= MASU_WIDE_WORDS ? 0xffffffffU : 32 * low + 31 - clz(wide[low] & (0 - wide[low]));
-  return span;
-}
-// By how many units a prefix may be greater than its window, where elements have bits below the unit.
-#define SCAN_ERROR ((1L << MASU_TILE_BITS) + 1)
-
-// Whether a value has fewer bits than SCAN_STEP - 3; the others have more than what they are rounded to.
-inline uint is_small(const Window x) {
-  return window_is_zero(window_right(window_sum(x, window_left(window_of(1), SCAN_STEP - 4)), SCAN_STEP - 3));
-}
 inline Window sign_of(const Window x) {
   return window_negative(x) != 0 ? window_of(-1) : window_of(window_is_zero(x) != 0 ? 0 : 1);
 }
@@ -371,6 +328,42 @@ inline void finish(__local const uint4 *tile, const uint heads, const Span span,
   for (uint i = 0; i < SCAN_ITEM_WORDS; ++i) out[i] = results[i];
 }
 
+// Adds a tile's elements, from the last that begins a segment on, to the table.
+inline void add_tile(__local const uint4 *tile, const uint last_head, __local uint *table) {
+  const uint lane = (uint)get_local_id(0);
+  __local uint *column = table + lane % MASU_COLUMNS;
+  uint words[SCAN_ITEM_WORDS];
+  load_finite(tile, words);
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {
+    if (MASU_SEGMENTED && lane * SCAN_ITEMS + k + 1 < last_head) set_element_of(words, k, 0);
+  }
+#if SCAN_PAIRS
+  double sum = 0;
+  double error = 0;
+  const bool added = add_to_pair(&sum, &error, words);
+  add_element(column, as_ulong(sum));
+  add_element(column, as_ulong(error));
+  if (added) return;
+#endif
+  MASU_PRAGMA_UNROLL
+  for (uint k = 0; k < SCAN_ITEMS; ++k) add_element(column, element_of(words, k));
+}
+
+// Puts a work-item's results in the place of its elements; `result` is an expression in `value`.
+#define SCAN_RESULTS(result)                                                                       \
+  MASU_PRAGMA_UNROLL                                                                               \
+  for (uint k = 0; k < SCAN_ITEMS; ++k) {                                                          \
+    if (MASU_SEGMENTED && (heads >> k & 1) != 0) {                                                 \
+      running = identity();                                                                        \
+      more = 0;                                                                                    \
+    }                                                                                              \
+    const Window next = first_sum(running, first_part(element_of(words, k), span, cutters));       \
+    const Window value = MASU_EXCLUSIVE ? running : next;                                          \
+    set_element_of(words, k, result);                                                              \
+    running = next;                                                                                \
+  }
+
 // Scans the chunks; input and output may be the same memory. has_totals: whether there are totals, and not one chunk alone or chunks of
 // whole rows.
 __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
@@ -393,15 +386,16 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (lane == 0) {
-    add_sums(wide, sums);
     uint kinds = 0;
-    for (uint i = 0; i < 3; ++i) {
-      if (has_totals != 0 && before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
+    if (has_totals != 0) add_sums(wide, sums);
+    for (uint i = 0; i < 3 && has_totals != 0; ++i) {
+      if (before_chunk[(MASU_WIDE_WORDS + i) * get_num_groups(0)] != 0) kinds |= 1U << i;
     }
     found[SCAN_KINDS] = kinds;
   }
   const ulong end = min(count, (get_group_id(0) + 1) * chunk);
   for (ulong first = get_group_id(0) * chunk; first < end; first += SCAN_TILE) {
+    load_tile(memory + memory_at, first, end, row, columns, tile);
     if (lane == 0) {
       found[SCAN_MOST] = 0;
       found[SCAN_LEAST] = 0xffffffffU;
@@ -413,77 +407,88 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       found[SCAN_SPECIAL] = 0;
       found[SCAN_LOST] = 0;
     }
-    load_tile(memory + memory_at, first, end, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
     const uint heads = heads_of(first + lane * SCAN_ITEMS, end, row, flag_memory + flags_at, has_flags);
     uint words[SCAN_ITEM_WORDS];
-    if (load_finite(tile, words) != 0) found[SCAN_SPECIAL] = 1;
+    uint most;
+    uint least;
+    load_item(tile, words);
+    find_magnitudes(words, &most, &least);
+    if (most >= SCAN_UPPER(MASU_INFINITY_BITS)) {
+      load_finite(tile, words);
+      find_magnitudes(words, &most, &least);
+      found[SCAN_SPECIAL] = 1;
+    }
+    if (MASU_SEGMENTED && heads != 0) atomic_max(found + SCAN_LAST_HEAD, lane * SCAN_ITEMS + 32 - clz(heads));
 #if SCAN_FIXED
+    Span span = {0, 0xffffffffU, 0xffffffffU, 1};
     barrier(CLK_LOCAL_MEM_FENCE);
-    Span span = {0, 0xffffffffU, 0xffffffffU};
-    Window front = fixed_front(wide);
 #else
-    find_span(words, heads, wide, found);
+    find_span(most, least, wide, found);
     barrier(CLK_LOCAL_MEM_FENCE);
     Span span = span_of(wide, found);
-    Window front = wide_part(wide, span.unit);
-#endif
-    const uint special = found[SCAN_SPECIAL] | found[SCAN_KINDS];
-    // Mantissas that reach below the unit mostly end in zeros there.
+    // Elements that reach below the unit mostly end in zeros there.
     if (span.least < span.unit) {
       uint lost = 0;
       MASU_PRAGMA_UNROLL
       for (uint k = 0; k < SCAN_ITEMS; ++k) lost |= loses_bits(element_of(words, k), span.unit);
       if (lost != 0) found[SCAN_LOST] = 1;
     }
-    Window prefix[SCAN_ITEMS];
+#endif
+    const uint special = found[SCAN_SPECIAL] | found[SCAN_KINDS];
+    const Window cutters = cutters_of(span);
     Total own = nothing();
     MASU_PRAGMA_UNROLL
-    SCAN_PREFIXES(SCAN_TOP_PART(element_of(words, k), span.unit))
-    Total all;
-    const Total before = total_before(own, &all, totals);
-    front = before.reset != 0 ? before.value : combine(before.value, front);
-    const uint cut = found[SCAN_LOST];
-    if (cut == 0) span.least = 0xffffffffU;
-    uint open = 0;
-    MASU_PRAGMA_UNROLL
     for (uint k = 0; k < SCAN_ITEMS; ++k) {
-      const uint continues = k < before_heads(heads);
-      const Window value = continues ? combine(front, prefix[k]) : prefix[k];
-      const uint more = continues && before.reset == 0 && span.low < span.unit;
-      const MASU_BITS result = result_of(value, span.unit, cut, more, &open);
-      set_element_of(words, k, result);
+      if (MASU_SEGMENTED && (heads >> k & 1) != 0) own.value = identity();
+      own.value = first_sum(own.value, first_part(element_of(words, k), span, cutters));
     }
+    own.reset = MASU_SEGMENTED && heads != 0;
+    Total all;
+    const Total before = total_before_as(1, own, &all, totals);
+    Window running = before.reset != 0 ? before.value : first_sum(before.value, first_front(wide, span));
+    const uint lost = found[SCAN_LOST];
+    if (lost == 0) span.least = 0xffffffffU;
+    uint more = before.reset == 0 && span.low < span.unit;
+    uint open = span.fits == 0;
+#if !SCAN_FIXED
+    if (SCAN_RARE(span, lost)) {
+      uint undecided = 0;  // in memory
+      SCAN_RESULTS(result_rarely(value, span.unit, lost, more, &undecided))
+      open |= undecided;
+    } else
+#endif
+    {
+      const SCAN_NUMBER scale = SCAN_SCALE(span.unit);
+      SCAN_RESULTS(first_result(value, scale, more, &open))
+    }
+    const uint cut = lost | !span.fits;
     if (open != 0) found[SCAN_UNDECIDED] = 1;
-    if (cut != 0) clear_table(table, sums);
+    store_item(tile, words);
     barrier(CLK_LOCAL_MEM_FENCE);
+    const uint undecided = special | found[SCAN_UNDECIDED];
     // Without sub-groups, always: compilers for processors copy the code after a barrier that is passed under a
     // condition.
-    if (MASU_SHUFFLE_LANES == 1 || special != 0 || found[SCAN_UNDECIDED] != 0) {
-      finish(tile, heads, span, special, wide, found, totals, words);
+    if (MASU_SHUFFLE_LANES == 1 || (undecided | cut) != 0) {
+      load_tile(memory + memory_at, first, end, row, columns, tile);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (MASU_SHUFFLE_LANES == 1 || undecided != 0) finish(tile, heads, span, special, wide, found, totals, words);
+      clear_table(table, sums);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      if (cut != 0) add_tile(tile, found[SCAN_LAST_HEAD], table);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      add_rows(table, sums);
+      store_item(tile, words);
+      barrier(CLK_LOCAL_MEM_FENCE);
     }
+    store_tile(output_memory + output_at, first, end, row, columns, tile);
     // The number before the next tile.
-    if (all.reset != 0) {
-      for (uint i = lane; i < MASU_WIDE_WORDS; i += MASU_GROUP) wide[i] = 0;
-    }
-    if (cut != 0) {
-      uint elements[SCAN_ITEM_WORDS];
-      load_finite(tile, elements);
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SCAN_ITEMS; ++k) {
-        if (!MASU_SEGMENTED || lane * SCAN_ITEMS + k + 1 >= found[SCAN_LAST_HEAD]) {
-          add_element(table + lane % MASU_COLUMNS, element_of(elements, k));
-        }
-      }
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (cut != 0) add_rows(table, sums);
-    store_item(tile, words);
-    store_tile(output_memory + output_at, first, end, tile);
-    if (lane == 0) {
+    if (lane == 0 && first + SCAN_TILE < end) {
+      for (uint i = 0; MASU_SEGMENTED && found[SCAN_LAST_HEAD] != 0 && i < MASU_WIDE_WORDS; ++i) wide[i] = 0;
       if (cut != 0) {
         add_sums(wide, sums);
       } else {
-        add_window(wide, all.value, span.unit);
+        add_window(wide, first_whole(all.value, span), span.unit);
       }
     }
   }

@@ -159,9 +159,8 @@ MASU_INLINE MASU_BITS items_before(MASU_BITS own, MASU_BITS *all) {
 #if SCAN_SUB_GROUP > 1
   MASU_PRAGMA_UNROLL
   for (uint mask = 1; mask < SCAN_SUB_GROUP; mask *= 2) {
-    Total x = nothing();
-    x.value = own;
-    const MASU_BITS other = other_total(x, mask).value;
+    MASU_BITS other = masu_shuffle_xor((uint)own, mask);
+    if (sizeof own == 8) other |= (MASU_BITS)((ulong)masu_shuffle_xor((uint)((ulong)own >> 32), mask) << 32);
     const uint second = ((uint)get_local_id(0) & mask) != 0;
     if (second) before = combine(other, before);
     own = second && !SCAN_ANY_ORDER ? combine(other, own) : combine(own, other);

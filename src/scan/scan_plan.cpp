@@ -20,9 +20,10 @@ constexpr std::array<std::string_view, 5> two_launches = {"src/elements/elements
 constexpr std::array<std::string_view, 5> one_launch = {"src/elements/elements.cl", "src/elements/order.cl",
                                                         "src/scan/scan_tile.cl", "src/scan/scan_total.cl",
                                                         "src/scan/scan_once.cl"};
-constexpr std::array<std::string_view, 8> exact_launches = {
-    "src/elements/elements.cl", "src/elements/order.cl",  "src/elements/doubles.cl", "src/scan/scan_tile.cl",
-    "src/scan/scan_window.cl",  "src/scan/scan_total.cl", "src/scan/scan_wide.cl",   "src/scan/scan_exact.cl"};
+constexpr std::array<std::string_view, 9> exact_launches = {
+    "src/elements/elements.cl", "src/elements/order.cl",   "src/elements/doubles.cl",
+    "src/scan/scan_tile.cl",    "src/scan/scan_window.cl", "src/scan/scan_total.cl",
+    "src/scan/scan_wide.cl",    "src/scan/scan_prefix.cl", "src/scan/scan_exact.cl"};
 
 constexpr std::uint64_t groups_a_unit_cpu = 2;
 constexpr std::uint64_t vector_bytes = 16;
@@ -60,7 +61,9 @@ unsigned Plan::wide_words() const noexcept {
 unsigned Plan::table_rows() const noexcept {
   // The highest digit that a significand begins in, and as many as it reaches.
   const auto greatest_place = (1U << detail::form_of(dtype).exponent_bits) - 3;
-  return greatest_place / 16 + (static_cast<unsigned>(float_format(dtype).precision) + 15) / 16 + 1;
+  constexpr unsigned of_window = 4;  // one of 64 bits, from where no element lies above it
+  return greatest_place / 16 +
+         std::max((static_cast<unsigned>(float_format(dtype).precision) + 15) / 16 + 1, of_window);
 }
 
 std::uint64_t Plan::state_at() const noexcept {
@@ -128,14 +131,19 @@ namespace {
 // Makes chunks of whole rows, unless work-groups would then have too little or too different work to do.
 bool by_rows(Plan& plan, const DeviceInfo& device, std::uint64_t row) {
   const std::uint64_t vector = vector_bytes / size_of(plan.dtype);
-  const std::uint64_t rows = vector / std::gcd(row, vector);  // that end with a vector
+  const std::uint64_t rows = plan.matrix_columns > 1 ? 1 : vector / std::gcd(row, vector);  // that end with a vector
   const std::uint64_t unit = rows * row;
+  // Little data is spread: each step of a tile waits for the one before.
+  while (device.gpu && plan.vectors > 1 && plan.tile_elements() / 2 >= unit && plan.tiles() < device.compute_units) {
+    plan.vectors /= 2;
+  }
   const std::uint64_t tile = plan.tile_elements();
   const std::uint64_t at_once =
       std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);
   const std::uint64_t wanted = std::clamp(plan.count / (at_once * tuned.row_waves), tile, tuned.most_row_tiles * tile);
-  const std::uint64_t whole = std::lcm(unit, tile);  // no tile is cut
-  plan.chunk = whole <= wanted ? wanted / whole * whole : std::max<std::uint64_t>(wanted / unit, 1) * unit;
+  const std::uint64_t whole = std::lcm(unit, tile);        // no tile is cut
+  const std::uint64_t tiles = (wanted + tile - 1) / tile;  // the last one is as full as rows allow
+  plan.chunk = whole <= wanted ? wanted / whole * whole : std::max<std::uint64_t>(tiles * tile / unit, 1) * unit;
   const std::uint64_t groups = (plan.count + plan.chunk - 1) / plan.chunk;
   const auto turns = [&](std::uint64_t tiles, std::uint64_t groups) {
     return tiles * ((groups + at_once - 1) / at_once);
@@ -151,8 +159,9 @@ bool by_rows(Plan& plan, const DeviceInfo& device, std::uint64_t row) {
 }  // namespace
 
 Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
-          bool segmented, unsigned group, std::uint64_t most_groups, std::uint64_t row) {
+          bool segmented, unsigned group, std::uint64_t most_groups, std::uint64_t row, std::uint32_t matrix_columns) {
   Plan plan{.from = from, .dtype = dtype, .op = op, .exclusive = exclusive, .segmented = segmented, .count = count};
+  plan.matrix_columns = matrix_columns;
   plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.vectors = vectors_of(device, dtype);
   plan.exact = is_exact_sum(dtype, op);

@@ -47,9 +47,10 @@ struct Plan {
   unsigned vectors = 4;    // 16-byte vectors of a work-item in a tile
   unsigned columns = 32;   // exact: counters of a digit
   std::uint64_t count = 0;
-  std::uint64_t chunk = 1;   // elements that a work-group takes tile after tile, in several launches
-  bool whole_rows = false;   // chunks begin with rows, so they need no totals
-  std::uint64_t groups = 1;  // work-groups
+  std::uint64_t chunk = 1;           // elements that a work-group takes tile after tile, in several launches
+  bool whole_rows = false;           // chunks begin with rows, so they need no totals
+  std::uint32_t matrix_columns = 1;  // more: the rows are columns of matrices that have as many
+  std::uint64_t groups = 1;          // work-groups
 
   [[nodiscard]] std::uint64_t tile_elements() const noexcept;
   [[nodiscard]] std::uint64_t tiles() const noexcept { return (count + tile_elements() - 1) / tile_elements(); }
@@ -79,10 +80,11 @@ struct Plan {
   [[nodiscard]] std::vector<runtime::Define> defines() const;
 };
 
-// `row`: elements of a row where segments are rows alone; else 0. `group`, `most_groups`: not those that suit the
-// device, for tests.
+// `row`: elements of a row where segments are rows alone; else 0. `matrix_columns`: as in Plan. `group`, `most_groups`:
+// not those that suit the device, for tests.
 Plan make(const DeviceInfo& device, Dtype from, Dtype dtype, std::uint64_t count, ScanOp op, bool exclusive,
-          bool segmented, unsigned group = 0, std::uint64_t most_groups = 0, std::uint64_t row = 0);
+          bool segmented, unsigned group = 0, std::uint64_t most_groups = 0, std::uint64_t row = 0,
+          std::uint32_t matrix_columns = 1);
 // The same scan in one launch, where it can be done so and the device can have `groups` work-groups on it at once.
 // `group`: as in make.
 bool can_be_once(const Plan& plan) noexcept;

@@ -11,10 +11,19 @@
 #define SCAN_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
 #define SCAN_TILE ((ulong)MASU_GROUP * SCAN_ITEMS)
 
-// What kernels of chunks take: elements, those of a chunk, a multiple of MASU_PER_VECTOR, those of a row, and flags.
-#define SCAN_CHUNK_PARAMETERS                                                                        \
-  const ulong count, const ulong chunk, const ulong row, __global const uchar *restrict flag_memory, \
-      const ulong flags_at, const uint has_flags
+// What kernels of chunks take: elements, those of a chunk, a multiple of MASU_PER_VECTOR, those of a row, the columns of matrices
+// whose columns are the rows, and flags.
+#define SCAN_CHUNK_PARAMETERS                                                                            \
+  const ulong count, const ulong chunk, const ulong row, const uint columns,                             \
+      __global const uchar *restrict flag_memory, const ulong flags_at, const uint has_flags
+
+// Where element i of the rows lies; with more than one column, of fewer than 2^32 elements.
+inline ulong scan_place(const ulong i, const ulong row, const uint columns) {
+  if (!MASU_SEGMENTED || columns == 1) return i;
+  const uint line = (uint)i / (uint)row;
+  const uint matrix = line / columns;
+  return (ulong)((matrix * (uint)row + ((uint)i - line * (uint)row)) * columns + (line - matrix * columns));
+}
 
 // Where a vector of the tile lies in local memory: moved within its line of 8, so that neither work-items that take
 // neighbouring vectors nor those that take their own meet in a bank.
@@ -113,52 +122,61 @@ MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint 
 #endif
 }
 // Any tile, one by one; places after the last element get the identity.
-inline void put_elements(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
+inline void put_elements(__global const uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
+                         __local uint4 *tile) {
+  MASU_ROLLED
   for (uint i = (uint)get_local_id(0); i < SCAN_TILE; i += MASU_GROUP) {
-    const MASU_BITS x = first + i < count ? input_at(data, first + i) : (MASU_BITS)MASU_IDENTITY;
+    const MASU_BITS x =
+        first + i < count ? input_at(data, scan_place(first + i, row, columns)) : (MASU_BITS)MASU_IDENTITY;
     *element_place(tile, i) = (MASU_ELEMENT)x;
   }
 }
-// All work-items come here.
-inline void load_tile(__global const uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
-  if (first + SCAN_TILE <= count && input_is_aligned(data)) {
+// All work-items come here; what they did with the tile before is over when theirs is put there. Needs a barrier after.
+inline void load_tile(__global const uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
+                      __local uint4 *tile) {
+  const uint by_vectors = columns == 1 && input_is_aligned(data);
+  if (first + SCAN_TILE <= count && by_vectors) {
     SCAN_SOURCE v[MASU_ITEM_VECTORS];
     load_sources(data, first, v);
+    barrier(CLK_LOCAL_MEM_FENCE);
     put_sources(tile, v);
-  } else if (input_is_aligned(data)) {
+  } else if (by_vectors) {
+    barrier(CLK_LOCAL_MEM_FENCE);
     MASU_ROLLED
     for (uint i = (uint)get_local_id(0); i < MASU_ITEM_VECTORS * MASU_GROUP; i += MASU_GROUP) {
       const ulong at = first + i * MASU_PER_VECTOR;
       tile[place_of(i)] = vector_from(at + MASU_PER_VECTOR <= count ? sources(data, first)[i] : source_at(data, at, count));
     }
   } else {
-    put_elements(data, first, count, tile);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    put_elements(data, first, count, row, columns, tile);
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-inline void store_tile(__global uchar *data, const ulong first, const ulong count, __local uint4 *tile) {
+// After a barrier.
+inline void store_tile(__global uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
+                       __local uint4 *tile) {
   const uint lane = (uint)get_local_id(0);
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (first + SCAN_TILE <= count && is_aligned(data)) {
+  const uint by_vectors = columns == 1 && is_aligned(data);
+  if (first + SCAN_TILE <= count && by_vectors) {
     __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES) + lane;
     MASU_PRAGMA_UNROLL
     for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) vectors[i * MASU_GROUP] = tile[place_of(lane + i * MASU_GROUP)];
   } else {
     // Whole vectors, then elements.
     uint done = 0;
-    if (is_aligned(data)) {
+    if (by_vectors) {
       const uint whole = (uint)(min(count - first, SCAN_TILE) / MASU_PER_VECTOR);
       __global uint4 *vectors = (__global uint4 *)(data + first * MASU_ELEMENT_BYTES);
       MASU_ROLLED
       for (uint i = lane; i < whole; i += MASU_GROUP) vectors[i] = tile[place_of(i)];
       done = whole * MASU_PER_VECTOR;
     }
+    MASU_ROLLED
     for (uint i = done + lane; i < SCAN_TILE && first + i < count; i += MASU_GROUP) {
-      set_element(data, first + i, *element_place(tile, i));
+      set_element(data, scan_place(first + i, row, columns), *element_place(tile, i));
     }
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
 }
 
 MASU_INLINE void load_item(__local const uint4 *tile, uint *words) {
@@ -181,7 +199,9 @@ inline uint heads_of(const ulong first, const ulong count, const ulong row, __gl
                      const uint has_flags) {
 #if MASU_SEGMENTED
   uint heads = 0;
-  const ulong to_row = (row - first % row) % row;
+  // A division of 64 bits takes longer than a scan of few elements.
+  const ulong into = (first | row) >> 32 == 0 ? (uint)first % (uint)row : first % row;
+  const ulong to_row = into == 0 ? 0 : row - into;
   for (ulong k = to_row; k < SCAN_ITEMS && first + k < count; k += row) heads |= 1U << (uint)k;
   const uint flagged = has_flags != 0 ? SCAN_ITEMS : 0;
   for (uint k = 0; k < flagged && first + k < count; ++k) heads |= flags[first + k] != 0 ? 1U << k : 0;

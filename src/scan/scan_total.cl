@@ -11,7 +11,16 @@ typedef Window State;
 #define SCAN_STATE_WORDS (SCAN_WINDOW_BITS / 64)
 inline State identity(void) { return window_of(0); }
 inline State combine(const State a, const State b) { return window_sum(a, b); }
+#if SCAN_PAIRS
+// The same of two doubles, each of which has all bits of its sum.
+inline State pair_sum(const State a, const State b) {
+  return window_from(as_ulong(as_double(a.low) + as_double(b.low)), as_ulong(as_double(a.high) + as_double(b.high)));
+}
 #else
+#define pair_sum(a, b) combine(a, b)
+#endif
+#else
+#define pair_sum(a, b) combine(a, b)
 typedef MASU_BITS State;
 #define SCAN_STATE_WORDS 1
 inline State identity(void) { return MASU_IDENTITY; }
@@ -32,12 +41,14 @@ typedef struct {
   uint reset;  // whether a segment began
 } Total;
 
-inline Total joined(const Total a, const Total b) {
+// `first`, a constant: of a tile's first prefixes.
+MASU_INLINE Total joined_as(const uint first, const Total a, const Total b) {
   Total total;
-  total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : combine(a.value, b.value);
+  total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : first ? pair_sum(a.value, b.value) : combine(a.value, b.value);
   total.reset = MASU_SEGMENTED ? a.reset | b.reset : 0;
   return total;
 }
+inline Total joined(const Total a, const Total b) { return joined_as(0, a, b); }
 inline Total nothing(void) {
   Total total;
   total.value = identity();
@@ -68,51 +79,57 @@ inline void get_total(__local const ulong *totals, const uint i, Total *total) {
 }
 
 #if MASU_SHUFFLE_LANES > 1
-inline ulong other_word(const ulong x, const uint mask) {
-  return (ulong)masu_shuffle_xor((uint)(x >> 32), mask) << 32 | masu_shuffle_xor((uint)x, mask);
+inline ulong word_before(const ulong x, const uint distance) {
+  return (ulong)masu_lane_at((uint)(x >> 32), distance) << 32 | masu_lane_at((uint)x, distance);
 }
-inline Total other_total(const Total x, const uint mask) {
+inline Total total_of_lane_before(const Total x, const uint distance) {
   Total other;
 #if SCAN_STATE_WORDS == 2
-  other.value.low = other_word(x.value.low, mask);
-  other.value.high = other_word(x.value.high, mask);
+  other.value.low = word_before(x.value.low, distance);
+  other.value.high = word_before(x.value.high, distance);
 #else
-  other.value = sizeof(State) == 8 ? (State)other_word(x.value, mask) : (State)masu_shuffle_xor((uint)x.value, mask);
+  other.value =
+      sizeof(State) == 8 ? (State)word_before(x.value, distance) : (State)masu_lane_at((uint)x.value, distance);
 #endif
-  other.reset = MASU_SEGMENTED ? masu_shuffle_xor(x.reset, mask) : 0;
+  other.reset = MASU_SEGMENTED ? masu_lane_at(x.reset, distance) : 0;
   return other;
 }
 #endif
 
-// The total of the work-items before this one, and in *all that of the whole group. All work-items call this, and
+// The total of the work-items before this one, and in *all that of the whole group, but with `first` in the first sub-group alone. All work-items call this, and
 // meet a barrier before they come again. `totals` has room for MASU_GROUP + SCAN_SPANS totals.
 #define SCAN_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
-inline Total total_before(const Total own, Total *all, __local ulong *totals) {
+MASU_INLINE Total total_before_as(const uint first, const Total own, Total *all, __local ulong *totals) {
   const uint lane = (uint)get_local_id(0);
   *all = nothing();
 #if MASU_SHUFFLE_LANES > 1
-  Total before = nothing();
-  Total sum = own;
-  for (uint mask = 1; mask < MASU_SHUFFLE_LANES; mask *= 2) {
-    const Total other = other_total(sum, mask);
-    if ((lane & mask) != 0) {
-      before = joined(other, before);
-      sum = joined(other, sum);
-    } else {
-      sum = joined(sum, other);
-    }
-  }
+  const uint own_lane = lane % MASU_SHUFFLE_LANES;
   const uint sub_group = lane / MASU_SHUFFLE_LANES;
-  if (lane % MASU_SHUFFLE_LANES == 0) put_total(totals, sub_group, sum);
+  Total sum = own;
+  MASU_PRAGMA_UNROLL
+  for (uint distance = 1; distance < MASU_SHUFFLE_LANES; distance *= 2) {
+    const Total other = total_of_lane_before(sum, distance);
+    if (own_lane >= distance) sum = joined_as(first, other, sum);
+  }
+  if (own_lane == MASU_SHUFFLE_LANES - 1) put_total(totals, sub_group, sum);
+  Total before = total_of_lane_before(sum, 1);
+  if (own_lane == 0) before = nothing();
   barrier(CLK_LOCAL_MEM_FENCE);
   Total front = nothing();
-  for (uint i = 0; i < MASU_GROUP / MASU_SHUFFLE_LANES; ++i) {
+  for (uint i = 0; i < sub_group; ++i) {
     Total one;
     get_total(totals, i, &one);
-    if (i == sub_group) front = *all;
-    *all = joined(*all, one);
+    front = joined_as(first, front, one);
   }
-  return joined(front, before);
+  *all = front;
+  if (!first || sub_group == 0) {
+    for (uint i = sub_group; i < MASU_GROUP / MASU_SHUFFLE_LANES; ++i) {
+      Total one;
+      get_total(totals, i, &one);
+      *all = joined_as(first, *all, one);
+    }
+  }
+  return joined_as(first, front, before);
 #else
   // A few work-items scan MASU_SPAN totals each, then everyone adds up theirs.
   put_total(totals, lane, own);
@@ -123,7 +140,7 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
       Total one;
       get_total(totals, i, &one);
       put_total(totals, i, sum);
-      sum = joined(sum, one);
+      sum = joined_as(first, sum, one);
     }
     put_total(totals, MASU_GROUP + lane, sum);
   }
@@ -133,12 +150,15 @@ inline Total total_before(const Total own, Total *all, __local ulong *totals) {
     Total one;
     get_total(totals, MASU_GROUP + i, &one);
     if (i == lane / MASU_SPAN) front = *all;
-    *all = joined(*all, one);
+    *all = joined_as(first, *all, one);
   }
   Total before;
   get_total(totals, lane, &before);
-  return joined(front, before);
+  return joined_as(first, front, before);
 #endif
+}
+inline Total total_before(const Total own, Total *all, __local ulong *totals) {
+  return total_before_as(0, own, all, totals);
 }
 
 #if !MASU_EXACT

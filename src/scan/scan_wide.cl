@@ -31,29 +31,26 @@ inline void clear_table(__local uint *table, __local ulong *sums) {
   for (uint i = lane; i < 2 * MASU_WIDE_WORDS; i += MASU_GROUP) sums[i] = 0;
 }
 #define SCAN_DIGIT(number, value) atomic_add(cell + (number) * MASU_COLUMNS, (uint)(value));
-// Adds an element; gives what kind it is where it is not finite. The highest digit has a sign.
+// Adds m * 2^place, of so many digits, a constant; the highest has a sign.
+MASU_INLINE void add_digits(__local uint *column, const uint place, const long m, const uint digits) {
+  const uint shift = place & 15;
+  __local uint *cell = column + (place >> 4) * MASU_COLUMNS;
+  const ulong x = (ulong)m << shift;
+  SCAN_DIGIT(0, x & 65535)
+  if (digits == 2) SCAN_DIGIT(1, as_int((uint)x) >> 16)
+  if (digits > 2) SCAN_DIGIT(1, (uint)x >> 16)
+  if (digits == 3) SCAN_DIGIT(2, x >> 32)
+  if (digits == 5) {
+    SCAN_DIGIT(2, x >> 32 & 65535)
+    SCAN_DIGIT(3, x >> 48)
+    SCAN_DIGIT(4, m >> 1 >> (63 - shift))
+  }
+}
+// Adds an element; gives what kind it is where it is not finite.
 MASU_INLINE uint add_element(__local uint *column, const MASU_BITS bits) {
   if (is_special(bits)) return kind_of(bits);
   const uint place = SCAN_PLACE(SCAN_UPPER(SCAN_MAGNITUDE(bits)));
-  const long m = mantissa_of(bits, place);
-  const uint shift = place & 15;
-  __local uint *cell = column + (place >> 4) * MASU_COLUMNS;
-#if MASU_ELEMENT_BYTES == 2
-  const uint x = (uint)m << shift;
-  SCAN_DIGIT(0, x & 65535)
-  SCAN_DIGIT(1, as_int(x) >> 16)
-#else
-  const ulong x = (ulong)m << shift;
-  SCAN_DIGIT(0, x & 65535)
-  SCAN_DIGIT(1, (uint)x >> 16)
-#if MASU_ELEMENT_BYTES == 4
-  SCAN_DIGIT(2, x >> 32)
-#else
-  SCAN_DIGIT(2, x >> 32 & 65535)
-  SCAN_DIGIT(3, x >> 48)
-  SCAN_DIGIT(4, m >> 1 >> (63 - shift))
-#endif
-#endif
+  add_digits(column, place, mantissa_of(bits, place), MASU_ELEMENT_BYTES == 8 ? 5 : MASU_ELEMENT_BYTES == 4 ? 3 : 2);
   return 0;
 }
 // All work-items call this, after a barrier.
@@ -61,6 +58,7 @@ inline void add_rows(__local const uint *table, __local ulong *sums) {
   const uint lane = (uint)get_local_id(0);
 #if MASU_COLUMNS == MASU_SHUFFLE_LANES
   // A sub-group takes a row: the sums of the lower halves and of the upper ones fit 32 bits.
+  MASU_PRAGMA_UNROLL
   for (uint row = lane / MASU_COLUMNS; row < MASU_TABLE_ROWS; row += MASU_GROUP / MASU_COLUMNS) {
     const uint x = table[row * MASU_COLUMNS + lane % MASU_COLUMNS];
     const uint low = masu_sum_lanes(x & 65535);
@@ -75,13 +73,23 @@ inline void add_rows(__local const uint *table, __local ulong *sums) {
   }
 #endif
 }
-// One work-item adds the sums to a wide number.
+// One work-item adds the sums to a wide number, of which some words are loaded at a time.
+#define SCAN_WORDS_AHEAD 4
 inline void add_sums(__local uint *wide, __local const ulong *sums) {
   long carry = 0;
-  for (uint i = 0; i < MASU_WIDE_WORDS; ++i) {
-    carry += (long)sums[2 * i] + (long)sums[2 * i + 1] * 65536 + wide[i];
-    wide[i] = (uint)carry;
-    carry >>= 32;
+  for (uint i = 0; i < MASU_WIDE_WORDS; i += SCAN_WORDS_AHEAD) {
+    long words[SCAN_WORDS_AHEAD];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_WORDS_AHEAD; ++k) {
+      const uint at = min(i + k, MASU_WIDE_WORDS - 1U);
+      words[k] = (long)sums[2 * at] + (long)sums[2 * at + 1] * 65536 + wide[at];
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_WORDS_AHEAD; ++k) {
+      carry += words[k];
+      if (i + k < MASU_WIDE_WORDS) wide[i + k] = (uint)carry;
+      carry >>= 32;
+    }
   }
 }
 
@@ -102,11 +110,7 @@ inline Window wide_part(__local const uint *wide, const uint unit) {
   return window_from((ulong)words[1] << 32 | words[0],
                      (ulong)words[SCAN_WINDOW_BITS / 32 - 1] << 32 | words[SCAN_WINDOW_BITS / 32 - 2]);
 }
-// Whether all finite elements, and the sums of a tile, are integers of the least subnormal number that fit a window: units are
-// always 1 then.
-#define SCAN_FIXED (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
 #if SCAN_FIXED
-#define SCAN_TOP_PART(bits, unit) part_of(bits, 0)
 // The number before a tile. One that does not fit is so great that all of the tile's prefixes round to infinity.
 inline Window fixed_front(__local const uint *wide) {
   const uint sign = wide_sign(wide);
@@ -114,8 +118,6 @@ inline Window fixed_front(__local const uint *wide) {
   const Window greatest = window_left(window_of(1), SCAN_WINDOW_TOP);
   return fits != 0 ? wide_part(wide, 0) : sign != 0 ? window_negated(greatest) : greatest;
 }
-#else
-#define SCAN_TOP_PART(bits, unit) top_part(bits, unit)
 #endif
 
 // One work-item adds x * 2^unit.

@@ -97,6 +97,12 @@ inline ulong window_integer(const Window a) { return a; }
 inline Window window_from(const ulong low, const ulong high) { return low; }
 #endif
 
+// Whether all finite elements, and the sums of a tile, are integers of the least subnormal number that fit a window: units are
+// always 1 then.
+#define SCAN_FIXED (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
+// Whether a tile's first prefixes are two doubles each, and not windows.
+#define SCAN_PAIRS (MASU_ELEMENT_BYTES == 8 && MASU_FP64)
+
 // Windows stay below 2^SCAN_WINDOW_TOP, so that twice one and a bit more fits.
 #define SCAN_WINDOW_TOP (SCAN_WINDOW_BITS - 3)
 
@@ -168,14 +174,14 @@ MASU_INLINE MASU_BITS rounded_by_bits(const Window value, const uint unit) {
 // A call, as it is rare.
 MASU_NOINLINE uint rounded_rarely(const Window value, const uint unit) { return rounded_by_bits(value, unit); }
 #endif
+// The same; a unit may be half of the least subnormal number, which is less than 0, where the value is even.
 MASU_INLINE MASU_BITS rounded(const Window value, const uint unit) {
 #if MASU_ELEMENT_BYTES == 4
-  if (unit < MASU_FRACTION) return rounded_rarely(value, unit);
-  // Not subnormal: the conversion rounds, and the exponent's field is moved.
-  const uint bits = as_uint((float)(long)value);
-  const uint moved = (bits & 0x7fffffffU) + (unit << MASU_FRACTION) - (149U << MASU_FRACTION);
-  const uint magnitude = min(moved, MASU_INFINITY_BITS);
-  return bits == 0 ? 0 : magnitude | (bits & 0x80000000U);
+  if (unit + 1 <= MASU_FRACTION) return rounded_rarely(value, unit);
+  // Not subnormal: the conversion rounds, and a power of two changes no bit of the fraction.
+  return as_uint((float)(long)value * as_float((unit - (MASU_FRACTION - 1)) << MASU_FRACTION));
+#elif SCAN_FIXED && defined(MASU_CUDA)
+  return masu_nearest_half((double)(long)value * 0x1p-24);  // where a double has not all bits, this is infinite
 #else
   return rounded_by_bits(value, unit);
 #endif

@@ -12,17 +12,6 @@
 #define SUM_BY_PIVOT (SUM_SMALL_FLOAT && MASU_LINES > 1 && !MASU_FINE && MASU_BOTH)
 
 #if MASU_QUICK && MASU_FLOAT
-// The element times 2^(the bias of its exponents - that of doubles): subnormal ones too, for which there are doubles
-// everywhere.
-#define SUM_SPARE (11 - MASU_EXPONENT_BITS)
-#define SUM_SMALL_HIGH(bits)  \
-  ((uint)(as_int((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)) >> SUM_SPARE) & ~(0x7fffffffu ^ 0x7fffffffu >> SUM_SPARE))
-#if MASU_ELEMENT_BYTES == 4
-#define SUM_SMALL_DOUBLE(bits) as_double((ulong)SUM_SMALL_HIGH(bits) << 32 | (ulong)((bits) << (32 - SUM_SPARE)))
-#else
-#define SUM_SMALL_DOUBLE(bits) as_double((ulong)SUM_SMALL_HIGH(bits) << 32)
-#endif
-#define SUM_SCALE as_double((ulong)(2047 - (1 << (MASU_EXPONENT_BITS - 1))) << 52)
 // Its value, of whatever is not finite too. Conversions of CUDA know subnormal numbers, those of others may not.
 #ifdef MASU_CUDA
 #if MASU_EXPONENT_BITS == 8

@@ -124,6 +124,17 @@ inline uint masu_sum_lanes(uint x) {
   return x;
 #endif
 }
+// The greatest x of all lanes: the same.
+inline uint masu_greatest_of_lanes(uint x) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_max_sync(0xffffffffU, x);
+#else
+  for (uint mask = 1; mask < 32; mask *= 2) x = max(x, masu_shuffle_xor(x, mask));
+  return x;
+#endif
+}
+// The x of the lane `distance` before this one; of the first ones their own. The same.
+inline uint masu_lane_at(uint x, uint distance) { return __shfl_up_sync(0xffffffffU, x, distance); }
 inline uint masu_scan_lanes(uint x) {
   for (uint distance = 1; distance < 32; distance *= 2) {
     const uint other = __shfl_up_sync(0xffffffffU, x, distance);
@@ -344,4 +355,10 @@ inline float masu_half_value(uint bits) {
   float x;
   asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"((ushort)bits));
   return x;
+}
+// The bits of the f16 number nearest to x, ties to even.
+inline uint masu_nearest_half(double x) {
+  ushort bits;
+  asm("cvt.rn.f16.f64 %0, %1;" : "=h"(bits) : "d"(x));
+  return bits;
 }

@@ -27,7 +27,8 @@
 // work-items of the group must come there. Where nothing is known of lanes it is not there, and MASU_SHUFFLE_LANES is 1:
 // exchange through local memory. In the same way masu_lanes_agree(x) is whether x is the same in all lanes (false where nothing
 // is known of them), masu_first_lane(x) and masu_last_lane(x) the x of the first lane and of
-// the last one, masu_sum_lanes(x) the sum of the x of all lanes, and
+// the last one, masu_sum_lanes(x) the sum of the x of all lanes, masu_greatest_of_lanes(x) the greatest of them,
+// masu_lane_at(x, distance) the x of the lane so far before this one, and
 // masu_scan_lanes(x) that of the lanes up to this one. masu_first_least(a, b) and masu_first_greatest(a, b), of two floats by their bits,
 // are there where MASU_FIRST_EXTREMES is 1: see the CUDA prelude. After masu_sub_group_barrier() the work-items of as many lanes see what each of them wrote to
 // local memory.
@@ -59,6 +60,10 @@ inline uint masu_last_lane(const uint x) {
 }
 inline uint masu_sum_lanes(uint x) {
   for (uint mask = 1; mask < 32; mask *= 2) x += masu_shuffle_xor(x, mask);
+  return x;
+}
+inline uint masu_greatest_of_lanes(uint x) {
+  for (uint mask = 1; mask < 32; mask *= 2) x = max(x, masu_shuffle_xor(x, mask));
   return x;
 }
 inline uint masu_lane_at(const uint x, const uint distance) {
