@@ -236,7 +236,7 @@ void GroupedTable::join(std::vector<Part>& parts) {
   for (std::uint32_t id = 0; id < first_counts.size(); ++id) first_counts[id] = parts.front().entries.count(id);
   entries_.emplace(std::move(parts.front().entries));
   const std::uint32_t own = entries_->size();
-  for (std::size_t i = 1; i < parts.size(); ++i) entries_->merge({&parts[i].entries, 1}, {&groups[i], 1});
+  for (std::size_t i = 1; i < parts.size(); ++i) groups[i] = entries_->merge(parts[i].entries);
   groups_.resize(entries_->size());
   std::iota(groups_.begin(), groups_.end(), 0U);
   groups.front().assign(groups_.begin(), groups_.begin() + own);

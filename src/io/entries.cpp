@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries of a text that are no numbers: texts, counted in a dictionary and given as their places in its order, and
 // dates. Files are read in parts, each on a thread.
-#include "io/dictionary.h"
+#include "io/counted_texts.h"
 #include "io/instants.h"
 #include "io/rows.h"
 #include "io/sources.h"
@@ -30,8 +30,7 @@ namespace {
 constexpr std::uint64_t looked_at = 2048;                     // entries that one thread reads before others are started
 constexpr std::uint64_t least_part = std::uint64_t{2} << 20;  // bytes for a thread
 constexpr std::size_t values_ahead = 16;                      // whose texts are fetched
-constexpr std::size_t batch_texts = 64;
-constexpr std::size_t batch_bytes = std::size_t{1} << 15;
+constexpr std::uint64_t values_of_task = std::uint64_t{1} << 14;
 constexpr unsigned part_shift = 48;  // entries of a part are fewer, so places grow from part to part
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;  // so that few texts in front of a number always fit
 constexpr std::uint64_t unknown_memory = std::uint64_t{1} << 30;
@@ -41,27 +40,31 @@ enum class Kind { texts, instants, numbers };
 
 class Texts final : public ValueNames {
  public:
-  explicit Texts(Dictionary dictionary)
-      : ValueNames(ValueNames::Kind::texts), dictionary_(std::move(dictionary)), order_(dictionary_.in_order()) {
-    counts_.reserve(order_.size());
-    for (const std::uint32_t id : order_) counts_.push_back(dictionary_.count(id));
+  explicit Texts(std::unique_ptr<const CountedTexts> texts)
+      : ValueNames(ValueNames::Kind::texts),
+        texts_(std::move(texts)),
+        order_(texts_->in_order()),
+        counts_(order_.size()) {
+    runtime::parallel_parts(order_.size(), values_of_task, [&](std::uint64_t first, std::uint64_t end) {
+      for (std::uint64_t i = first; i < end; ++i) counts_[i] = texts_->count(order_[i]);
+    });
   }
   // They are asked for in their order mostly, in which they do not lie.
   [[nodiscard]] std::string operator()(std::int64_t value) const override {
     const auto at = static_cast<std::size_t>(value);
-    dictionary_.fetch(order_[std::min(at + values_ahead, order_.size() - 1)]);
-    return std::string(dictionary_[order_[at]]);
+    texts_->fetch(order_[std::min(at + values_ahead, order_.size() - 1)]);
+    return std::string((*texts_)[order_[at]]);
   }
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept override { return counts_; }
   // The value of each id.
   [[nodiscard]] std::vector<std::uint32_t> values() const {
-    std::vector<std::uint32_t> values(order_.size());
+    std::vector<std::uint32_t> values(texts_->most_ids());
     for (std::uint32_t i = 0; i < order_.size(); ++i) values[order_[i]] = i;
     return values;
   }
 
  private:
-  Dictionary dictionary_;
+  std::unique_ptr<const CountedTexts> texts_;
   std::vector<std::uint32_t> order_;
   std::vector<std::uint64_t> counts_;
 };
@@ -92,10 +95,8 @@ void append(TextReport& all, const TextReport& part) {
 
 // The entries of some of the lines.
 struct Found {
-  Found(const SourceOptions& options, const std::string& name)
-      : dictionary({options.memory, options.ignore_case, name}), gaps(options.tmpdir, options.memory) {}
-  Dictionary dictionary;
-  std::vector<std::uint32_t> ids;
+  explicit Found(const SourceOptions& options) : gaps(options.tmpdir, options.memory) {}
+  std::vector<std::uint32_t> ids;  // of texts
   std::vector<std::int64_t> instants;
   InstantForm form = InstantForm::day;
   std::uint64_t count = 0;    // entries that were read
@@ -108,8 +109,9 @@ struct Found {
 // Reads entries, which are taken to be of a kind until one shows that all are of another.
 class EntryReader {
  public:
-  EntryReader(Rows& rows, const SourceOptions& options, std::atomic<Kind>& kind, Found& found, std::uint64_t part)
-      : rows_(rows), options_(options), kind_(kind), found_(found), place_(part << part_shift) {}
+  EntryReader(Rows& rows, const SourceOptions& options, std::atomic<Kind>& kind, Found& found, CountedTexts& texts,
+              std::uint64_t part)
+      : rows_(rows), options_(options), kind_(kind), found_(found), texts_(texts, writer_options(part)) {}
 
   // Up to `most` more; false after the last one.
   bool read(std::uint64_t most) {
@@ -118,53 +120,37 @@ class EntryReader {
     found_.report = rows_.report();
     return more;
   }
+  // So that the kind is the one that all entries show.
+  void flush() { texts_.flush(); }
 
  private:
   [[nodiscard]] bool by_line() const noexcept { return rows_.fields().empty(); }
   [[nodiscard]] std::string_view entry() const noexcept { return by_line() ? rows_.text() : rows_.fields().front(); }
 
+  CountedTexts::Writer::Options writer_options(std::uint64_t part) {
+    CountedTexts::Writer::Options options{part << part_shift, options_.any_order ? nullptr : &found_.ids, {}};
+    if (options_.entries != Entries::texts) options.look = [this](std::string_view text) { look_at(text); };
+    return options;
+  }
   bool read_texts(std::uint64_t end) {
     while (found_.count < end) {
       if (!rows_.next()) {
-        flush();
+        texts_.finish();
         return false;
       }
       const std::string_view text = entry();
-      if (trimmed(text).empty()) {
+      if (text.empty() || (is_blank(text.front()) && trimmed(text).empty())) {
         if (options_.strict || !options_.needed_by.empty()) flush();  // it may be an error of another kind's
         if (kind_ != Kind::texts) return true;
         rows_.leave_out(text, "a text");
         continue;
       }
       add_place();
-      sizes_[batch_++] = text.size();
-      held_ += text;
-      if (batch_ < batch_texts && held_.size() < batch_bytes) continue;
-      flush();
+      if (!options_.any_order) check_memory(found_.ids, 1);
+      texts_.add(text);
       if (kind_ != Kind::texts) return true;
     }
-    flush();
     return true;
-  }
-  // Many texts at a time are found faster than one.
-  void flush() {
-    std::array<std::string_view, batch_texts> texts;
-    for (std::size_t i = 0, at = 0; i < batch_; at += sizes_[i++])
-      texts[i] = std::string_view(held_).substr(at, sizes_[i]);
-    std::span<std::uint32_t> ids;
-    if (!options_.any_order) {
-      check_memory(found_.ids, batch_);
-      found_.ids.resize(found_.ids.size() + batch_);
-      ids = std::span(found_.ids).last(batch_);
-    }
-    const std::uint32_t known = found_.dictionary.size();
-    found_.dictionary.add(std::span(texts).first(batch_), ids, place_);
-    place_ += batch_;
-    for (std::uint32_t id = known; id < found_.dictionary.size() && options_.entries != Entries::texts; ++id) {
-      look_at(found_.dictionary[id]);
-    }
-    held_.clear();
-    batch_ = 0;
   }
   // Whether a new text shows that the entries are something else.
   void look_at(std::string_view text) {
@@ -230,10 +216,7 @@ class EntryReader {
   const SourceOptions& options_;
   std::atomic<Kind>& kind_;
   Found& found_;
-  std::uint64_t place_;
-  std::array<std::size_t, batch_texts> sizes_{};
-  std::size_t batch_ = 0;
-  std::string held_;
+  CountedTexts::Writer texts_;
   std::string pointed_;
 };
 
@@ -243,7 +226,7 @@ class EntrySource final : public Source {
       : info_(std::move(info)), options_(std::move(options)), gaps_(options_.tmpdir, options_.memory) {}
 
   // What the parts have found becomes the values.
-  void take(std::vector<Found> parts, Kind kind) {
+  void take(std::vector<Found> parts, std::unique_ptr<const CountedTexts> texts, Kind kind) {
     InstantForm form = InstantForm::day;
     std::uint64_t count = 0;
     report_ = parts.front().report;
@@ -261,7 +244,7 @@ class EntrySource final : public Source {
     report_.instants = report_.texts = kind == Kind::instants;
     info_.count = count;
     if (kind == Kind::instants) take_instants(parts, form);
-    else take_texts(parts);
+    else take_texts(parts, std::move(texts));
   }
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
@@ -302,27 +285,20 @@ class EntrySource final : public Source {
     info_.dtype = Dtype::i64;
     info_.names = std::make_shared<Instants>(form);
   }
-  void take_texts(std::vector<Found>& parts) {
-    // The first part has the first texts, so its ids are those of all.
-    Dictionary all = std::move(parts.front().dictionary);
-    all.limit(options_.memory);
-    std::vector<Dictionary> others;
-    for (Found& part : std::span(parts).subspan(1)) others.push_back(std::move(part.dictionary));
-    std::vector<std::vector<std::uint32_t>> ids(others.size());
-    all.merge(others, ids);
-    others.clear();
-    const auto names = std::make_shared<Texts>(std::move(all));
+  void take_texts(std::vector<Found>& parts, std::unique_ptr<const CountedTexts> texts) {
+    const auto names = std::make_shared<Texts>(std::move(texts));
     info_.dtype = Dtype::u32;
     info_.names = names;
     if (options_.any_order) return;
     const std::vector<std::uint32_t> of_id = names->values();
-    values_ = std::move(parts.front().ids);
-    for (std::size_t i = 0, first = 0; i < parts.size(); ++i) {
-      if (i != 0) values_.insert(values_.end(), parts[i].ids.begin(), parts[i].ids.end());
+    std::vector<std::uint64_t> firsts;
+    std::uint64_t count = 0;
+    for (const Found& part : parts) count += (firsts.emplace_back(count), part.ids.size());
+    values_.resize(count);
+    runtime::parallel_tasks(parts.size(), [&](std::uint64_t i) {
+      for (std::uint64_t j = 0; j < parts[i].ids.size(); ++j) values_[firsts[i] + j] = of_id[parts[i].ids[j]];
       parts[i].ids = {};
-      for (; first < values_.size(); ++first)
-        values_[first] = of_id[i == 0 ? values_[first] : ids[i - 1][values_[first]]];
-    }
+    });
   }
   // The values in order.
   void read_counted(std::uint32_t* target, std::uint64_t count) {
@@ -350,12 +326,12 @@ class EntrySource final : public Source {
 };
 
 // Reads the lines on several threads.
-std::vector<Found> read_parts(const Input& input, const std::string& name, const SourceOptions& options,
-                              std::span<const std::string> columns, std::uint64_t parts, std::atomic<Kind>& kind) {
+std::vector<Found> read_parts(const Input& input, const SourceOptions& options, std::span<const std::string> columns,
+                              std::uint64_t parts, std::atomic<Kind>& kind, CountedTexts& texts) {
   std::vector<Found> found;
   SourceOptions of_part = options;
   of_part.memory = std::max(of_part.memory / parts, least_memory);
-  for (std::uint64_t i = 0; i < parts; ++i) found.emplace_back(of_part, name);
+  for (std::uint64_t i = 0; i < parts; ++i) found.emplace_back(of_part);
   runtime::parallel_tasks(parts, [&](std::uint64_t i) {
     try {
       SourceOptions own = of_part;
@@ -363,7 +339,7 @@ std::vector<Found> read_parts(const Input& input, const std::string& name, const
       own.part = i;
       own.parts = parts;
       Rows rows(input.path, own, columns, columns.empty());
-      EntryReader reader(rows, of_part, kind, found[i], i);
+      EntryReader reader(rows, of_part, kind, found[i], texts, i);
       const Kind begun = kind;
       while (kind == begun && reader.read(looked_at)) check_interrupted();
     } catch (...) {
@@ -378,13 +354,13 @@ std::vector<Found> read_parts(const Input& input, const std::string& name, const
 std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<const ValueNames>> parts,
                                              const SourceOptions& options,
                                              std::vector<std::vector<std::uint32_t>>& values) {
-  Dictionary all({options.memory, options.ignore_case, "all inputs"});
+  auto all = std::make_unique<CountedTexts>(Dictionary::Rules{options.memory, options.ignore_case, "all inputs"});
   values.resize(parts.size());
+  std::uint64_t place = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto counts = parts[i]->counts();
-    for (std::size_t v = 0; v < counts.size(); ++v) {
-      values[i].push_back(all.add((*parts[i])(static_cast<std::int64_t>(v)), 0, counts[v]));
-    }
+    for (std::size_t v = 0; v < counts.size(); ++v)
+      values[i].push_back(all->add((*parts[i])(static_cast<std::int64_t>(v)), place++, counts[v]));
   }
   const auto names = std::make_shared<Texts>(std::move(all));
   const std::vector<std::uint32_t> of_id = names->values();
@@ -418,16 +394,23 @@ std::unique_ptr<Source> open_entries(Input& input) {
   rows->keep_for_rewind();
   std::atomic<Kind> kind{Kind::texts};
   std::vector<Found> found;
+  std::unique_ptr<CountedTexts> texts;
   const std::uint64_t parts = std::min<std::uint64_t>(cpu_threads(), bytes / least_part);
   for (;;) {
     const Kind begun = kind;
     if (begun == Kind::numbers) break;
-    found.clear();
-    found.emplace_back(options, info.name);
-    EntryReader reader(*rows, options, kind, found.front(), 0);
+    const auto begin = [&] {
+      found.clear();
+      texts = std::make_unique<CountedTexts>(Dictionary::Rules{options.memory, options.ignore_case, info.name});
+    };
+    begin();
+    found.emplace_back(options);
+    EntryReader reader(*rows, options, kind, found.front(), *texts, 0);
     bool more = reader.read(looked_at);
+    reader.flush();
     if (kind == begun && more && parts > 1) {
-      found = read_parts(input, info.name, options, columns, parts, kind);
+      begin();
+      found = read_parts(input, options, columns, parts, kind, *texts);
     } else if (kind == begun) {
       if (options.entries == Entries::texts) rows->reader().forget();
       while (kind == begun && more && (more = reader.read(looked_at))) check_interrupted();
@@ -447,7 +430,7 @@ std::unique_ptr<Source> open_entries(Input& input) {
   if (!any) fail_io(info.name, "has no text");
   if (columns.empty() && rows->names().size() > 1) rows->refuse_columns();
   auto source = std::make_unique<EntrySource>(std::move(info), std::move(options));
-  source->take(std::move(found), kind);
+  source->take(std::move(found), std::move(texts), kind);
   return source;
 }
 

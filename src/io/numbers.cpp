@@ -246,6 +246,9 @@ MASU_EACH_FLOAT(MASU_INSTANTIATE)
 TextNumber parse_any_number(std::string_view text, bool with_excess) {
   text = without_plus(text);
   TextNumber number;
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  constexpr std::string_view begins = "0123456789.iInN";
+  if (text.size() == first || begins.find(text[first]) == std::string_view::npos) return number;
   if (text.size() <= longest_quick) {
     std::array<char, longest_quick + 1 + Reader::excess> copy{};
     if (!with_excess) std::copy(text.begin(), text.end(), copy.begin());

@@ -12,7 +12,10 @@
 namespace masu::io {
 
 Rows::Rows(Reader reader, const SourceOptions& options, std::span<const std::string> columns, bool lines)
-    : options_(options), lines_(lines), fields_(std::move(reader), options) {
+    : options_(options),
+      lines_(lines),
+      whole_lines_(lines && columns.empty() && !options.header),
+      fields_(std::move(reader), options) {
   const auto head = fields_.reader().peek(Reader::peek_limit);
   if (const void* end = head.empty() ? nullptr : std::memchr(head.data(), '\n', head.size())) {
     const auto* at = static_cast<const std::byte*>(end);
@@ -44,7 +47,7 @@ void Rows::rewind() {
 }
 
 // A part does not know how many lines are in front of it until an error wants them: then all is done once more.
-bool Rows::next() {
+bool Rows::next_any() {
   try {
     return step();
   } catch (const Error&) {

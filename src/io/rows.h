@@ -35,7 +35,14 @@ class Rows {
   Rows(Reader reader, const SourceOptions& options, std::span<const std::string> columns, bool lines = false);
 
   // Goes to the next row; false after the last one. Throws io.
-  bool next();
+  bool next() {
+    if (!whole_lines_ || !started_ || !fields_.next_plain(text_)) return next_any();
+    plain_ = true;
+    any_odd_ = false;
+    line_ = fields_.mark().line - 1;
+    ++rows_;
+    return true;
+  }
 
   // The rest is valid until the next call of next().
 
@@ -96,6 +103,7 @@ class Rows {
     std::size_t slot = 0;     // in texts_
   };
   void find_columns(std::span<const std::string> columns);
+  bool next_any();
   bool step();
   bool cut_plain(std::string_view line);
   std::optional<bool> take_fields();
@@ -107,6 +115,7 @@ class Rows {
 
   SourceOptions options_;
   bool lines_;
+  bool whole_lines_;  // no fields are cut or counted
   bool keep_ = false;
   bool started_ = false;
   bool lines_known_ = true;
