@@ -328,7 +328,7 @@ class LargeFiles(GroupTest):
 
 class BadInput(GroupTest):
     def test_memory(self):
-        path = self.write("t.csv", "".join(f"{i},{i}\n" for i in range(200000)))
+        path = self.write("t.csv", "".join(f"{i:060},{i}\n" for i in range(200000)))
         self.fails(1, "reduce", path, "--group", "1", "--column", "2", "--memory", "1Mi",
                    says="need more than the 1 MiB")
         same = self.write("s.csv", "".join(f"{i % 3},{i}\n" for i in range(200000)))
