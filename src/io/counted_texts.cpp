@@ -21,6 +21,7 @@ constexpr std::size_t counted_together = 256;
 constexpr std::size_t least_sorted = 256;  // fewer texts are compared with each other
 constexpr unsigned most_depth = 16;
 constexpr std::uint64_t of_task = std::uint64_t{1} << 14;  // texts
+constexpr std::uint64_t fetched_ahead = 16;
 
 // Most texts are short.
 void copy_text(std::string_view text, char* target) noexcept {
@@ -50,15 +51,9 @@ std::uint32_t CountedTexts::add(const Dictionary::Item& item, std::uint64_t time
   return id_of(parts_[part].add(item, times), part);
 }
 
-std::uint64_t CountedTexts::most_ids() const noexcept {
-  std::uint32_t most = 0;
-  for (const Dictionary& part : parts_) most = std::max(most, part.size());
-  return std::uint64_t{most} << part_bits;
-}
-
 // The bytes that order a text from a place on.
 std::uint64_t CountedTexts::order_key(std::uint32_t id, std::size_t from) const noexcept {
-  std::string_view text = (*this)[id];
+  std::string_view text = text_of(id);
   text.remove_prefix(std::min(from, text.size()));
   std::array<char, sizeof(std::uint64_t)> head{};
   std::copy_n(text.begin(), std::min(text.size(), head.size()), head.begin());
@@ -68,8 +63,8 @@ std::uint64_t CountedTexts::order_key(std::uint32_t id, std::size_t from) const 
 }
 
 bool CountedTexts::before(std::uint32_t a, std::uint32_t b) const noexcept {
-  const std::string_view left = (*this)[a];
-  const std::string_view right = (*this)[b];
+  const std::string_view left = text_of(a);
+  const std::string_view right = text_of(b);
   if (!rules_.ignore_case) return left < right;
   return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(), [](char x, char y) {
     return static_cast<unsigned char>(upper_letter(x)) < static_cast<unsigned char>(upper_letter(y));
@@ -78,12 +73,12 @@ bool CountedTexts::before(std::uint32_t a, std::uint32_t b) const noexcept {
 
 // How many bytes all of some texts begin with.
 std::size_t CountedTexts::common_bytes(std::span<const std::uint32_t> ids) const {
-  const std::string_view one = (*this)[ids.front()];
+  const std::string_view one = text_of(ids.front());
   std::atomic<std::size_t> least{one.size()};
   runtime::parallel_parts(ids.size(), of_task, [&](std::uint64_t first, std::uint64_t end) {
     std::string_view common = one;
     for (const std::uint32_t id : ids.subspan(first, end - first)) {
-      const std::string_view text = (*this)[id];
+      const std::string_view text = text_of(id);
       if (text.starts_with(common)) continue;
       const auto last = std::mismatch(common.begin(), common.end(), text.begin(), text.end(), [this](char a, char b) {
         return rules_.ignore_case ? upper_letter(a) == upper_letter(b) : a == b;
@@ -119,13 +114,26 @@ void CountedTexts::put_in_order(std::span<std::uint32_t> ids, unsigned depth) co
   });
 }
 
-std::vector<std::uint32_t> CountedTexts::in_order() const {
+std::vector<std::uint32_t> CountedTexts::put_in_order(bool with_numbers) {
   std::vector<std::uint32_t> ids;
+  std::uint32_t most = 0;
   for (std::size_t part = 0; part < all_parts; ++part) {
     for (std::uint32_t i = 0; i < parts_[part].size(); ++i) ids.push_back(id_of(i, part));
+    most = std::max(most, parts_[part].size());
   }
   put_in_order(ids, 0);
-  return ids;
+  ordered_.resize(ids.size());
+  std::vector<std::uint32_t> numbers(with_numbers ? std::size_t{most} << part_bits : 0);
+  runtime::parallel_parts(ids.size(), of_task, [&](std::uint64_t first, std::uint64_t end) {
+    for (std::uint64_t i = first; i < end; ++i) {
+      const std::uint32_t soon = ids[std::min(i + fetched_ahead, end - 1)];
+      part_of(soon).fetch(soon >> part_bits);
+      ordered_[i] = part_of(ids[i]).entry(ids[i] >> part_bits);
+      if (with_numbers) numbers[ids[i]] = static_cast<std::uint32_t>(i);
+    }
+  });
+  for (Dictionary& part : parts_) part.forget_entries();
+  return numbers;
 }
 
 CountedTexts::Writer::Writer(CountedTexts& to, Options options)

@@ -18,7 +18,7 @@
 namespace masu::io {
 
 // Texts lie in parts by their hashes, each a dictionary of its own, so that no two threads count the same text twice
-// and nothing is joined in the end. Ids are from 0 to most_ids(), not all of them are taken.
+// and nothing is joined in the end.
 class CountedTexts {
  public:
   // With ignore_case, a text keeps the spelling that has the least place. Rules::taken has no meaning.
@@ -32,14 +32,15 @@ class CountedTexts {
     return add({text, parts_.front().hash(text), place}, times);
   }
 
-  // After all writers have finished.
-  [[nodiscard]] std::string_view operator[](std::uint32_t id) const noexcept { return part_of(id)[id >> part_bits]; }
-  [[nodiscard]] std::uint64_t count(std::uint32_t id) const noexcept { return part_of(id).count(id >> part_bits); }
-  // Before a text is asked for soon.
-  void fetch(std::uint32_t id) const noexcept { part_of(id).fetch(id >> part_bits); }
-  [[nodiscard]] std::uint64_t most_ids() const noexcept;
-  // All ids by the bytes of their texts; with ignore_case by those that a-z have as A-Z.
-  [[nodiscard]] std::vector<std::uint32_t> in_order() const;
+  // After all writers have finished, once: numbers the texts from 0 by their bytes; with ignore_case by those that a-z
+  // have as A-Z. Returns the number of each id, if these are asked for.
+  std::vector<std::uint32_t> put_in_order(bool with_numbers);
+  // Then:
+  [[nodiscard]] std::uint64_t size() const noexcept { return ordered_.size(); }
+  [[nodiscard]] std::string_view operator[](std::uint64_t number) const noexcept {
+    return Dictionary::text_of(ordered_[number]);
+  }
+  [[nodiscard]] std::uint64_t count(std::uint64_t number) const noexcept { return ordered_[number].count; }
 
  private:
   static constexpr unsigned part_bits = 6;
@@ -49,6 +50,7 @@ class CountedTexts {
   }
   [[nodiscard]] static std::size_t part_of_hash(std::uint32_t hash) noexcept { return hash >> (32 - part_bits); }
   [[nodiscard]] const Dictionary& part_of(std::uint32_t id) const noexcept { return parts_[id % all_parts]; }
+  [[nodiscard]] std::string_view text_of(std::uint32_t id) const noexcept { return part_of(id)[id >> part_bits]; }
 
   [[nodiscard]] std::uint64_t order_key(std::uint32_t id, std::size_t from) const noexcept;
   [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept;
@@ -59,6 +61,7 @@ class CountedTexts {
   std::atomic<std::uint64_t> taken_{0};  // bytes of all parts
   std::atomic<std::size_t> writers_{0};
   std::vector<Dictionary> parts_;
+  std::vector<Dictionary::Entry, LargePages<Dictionary::Entry>> ordered_;
   std::array<std::mutex, all_parts> locks_;
 };
 

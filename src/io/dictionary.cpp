@@ -23,6 +23,8 @@ constexpr std::size_t texts_ahead = 32;  // whose slots are fetched before the f
 constexpr std::size_t large_page = std::size_t{1} << 21;
 constexpr std::size_t cache_line = 64;
 
+constexpr std::size_t most_known = 4096;
+
 template <class T>
 std::uint64_t load(const char* from) noexcept {
   T word{};
@@ -147,6 +149,22 @@ std::uint32_t Dictionary::add(const Item& item, std::uint64_t times) {
   }
 }
 
+std::uint32_t Dictionary::add(std::string_view text) {
+  const std::size_t size = text.size();
+  if (size > 16) return add({text, hash(text), 0}, 1);
+  const std::uint64_t first = size >= 8 ? load_word(text.data()) : load_short(text.data(), size);
+  const std::uint64_t last = size >= 8 ? load_word(text.data() + size - 8) : 0;
+  if (known_.empty()) known_.resize(most_known);
+  Known& known = known_[mix(first ^ size, last ^ odd_a) % most_known];
+  if (known.size == size && known.first == first && known.last == last) {
+    ++entries_[known.id].count;
+    return known.id;
+  }
+  const std::uint32_t id = add({text, hash(text), 0}, 1);
+  known = {first, last, static_cast<std::uint32_t>(size), id};
+  return id;
+}
+
 // Texts of several threads do not come in their order.
 void Dictionary::respell(std::uint32_t id, const Item& item) noexcept {
   places_[id] = item.place;
@@ -203,7 +221,7 @@ std::uint32_t Dictionary::insert(const Item& item, std::uint64_t times) {
     hashes_.reserve(room);
     give_back(before * entry_bytes());
   }
-  Entry entry;
+  Entry entry{};
   entry.count = times;
   entry.size = static_cast<std::uint32_t>(text.size());
   if (text.size() <= Entry::most_inside) {
@@ -217,6 +235,14 @@ std::uint32_t Dictionary::insert(const Item& item, std::uint64_t times) {
   if (rules_.ignore_case) places_.push_back(item.place);
   hashes_.push_back(item.hash);
   return static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
+void Dictionary::forget_entries() noexcept {
+  slots_ = {};
+  entries_ = {};
+  known_ = {};
+  places_ = {};
+  hashes_ = {};
 }
 
 const char* Dictionary::keep(std::string_view text) {

@@ -7,10 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu::io {
@@ -31,6 +34,12 @@ struct LargePages {
   explicit LargePages(const LargePages<U>& /*other*/) noexcept {}
   [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
   void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
+  // Elements without a value stay as the pages are.
+  template <class U, class... Values>
+  void construct(U* at, Values&&... values) {
+    if constexpr (sizeof...(Values) == 0) ::new (static_cast<void*>(at)) U;
+    else ::new (static_cast<void*>(at)) U(std::forward<Values>(values)...);
+  }
   friend bool operator==(LargePages /*a*/, LargePages /*b*/) noexcept { return true; }
 };
 
@@ -52,8 +61,9 @@ class Dictionary {
   };
   [[nodiscard]] std::uint32_t hash(std::string_view text);
   // The id of a text, which counts once, or `times`, more. Throws out_of_memory where the limit would be passed.
-  std::uint32_t add(std::string_view text) { return add({text, hash(text), 0}, 1); }
   std::uint32_t add(const Item& item, std::uint64_t times);
+  // The same, fast where few different short texts are added.
+  std::uint32_t add(std::string_view text);
   // The same of many texts, faster where they are many different ones.
   void add(std::span<const Item> items, std::span<std::uint32_t> ids);
   // Adds what another of the same rules has, as if its texts came after those of this one. Returns the ids that they
@@ -72,14 +82,25 @@ class Dictionary {
   }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
- private:
-  // A short text lies in the entry, so that finding it touches one line of the cache.
+  // A text and its count. A short one lies in the entry, so that finding it touches one line of the cache.
   struct alignas(32) Entry {
     static constexpr std::size_t most_inside = 20;
-    std::uint64_t count = 0;
-    std::uint32_t size = 0;
-    std::array<char, most_inside> inside{};  // or the address of a longer text, after its first bytes
+    std::uint64_t count;
+    std::uint32_t size;
+    std::array<char, most_inside> inside;  // or the address of a longer text, after its first bytes
   };
+  [[nodiscard]] const Entry& entry(std::uint32_t id) const noexcept { return entries_[id]; }
+  // Of a copy too, as long as the dictionary is there.
+  [[nodiscard]] static std::string_view text_of(const Entry& entry) noexcept {
+    if (entry.size <= Entry::most_inside) return {entry.inside.data(), entry.size};
+    const char* text = nullptr;
+    std::memcpy(&text, entry.inside.data() + head_bytes, sizeof text);
+    return {text, entry.size};
+  }
+  // Only what copies of entries need stays.
+  void forget_entries() noexcept;
+
+ private:
   static constexpr std::size_t head_bytes = Entry::most_inside - sizeof(const char*);
   [[nodiscard]] std::size_t entry_bytes() const noexcept {
     return sizeof(Entry) + sizeof(std::uint32_t) + (rules_.ignore_case ? sizeof(std::uint64_t) : 0);
@@ -90,12 +111,13 @@ class Dictionary {
     std::uint32_t id = 0;
   };
 
-  [[nodiscard]] static std::string_view text_of(const Entry& entry) noexcept {
-    if (entry.size <= Entry::most_inside) return {entry.inside.data(), entry.size};
-    const char* text = nullptr;
-    std::memcpy(&text, entry.inside.data() + head_bytes, sizeof text);
-    return {text, entry.size};
-  }
+  // A short text that add() found: its size, all of its bytes as two words, and its id.
+  struct Known {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::uint32_t size = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t id = 0;
+  };
   [[nodiscard]] std::size_t slot_of(std::uint32_t hash) const noexcept { return hash & (slots_.size() - 1); }
   [[nodiscard]] bool same(const Entry& entry, std::string_view text) const noexcept;
   std::uint32_t insert(const Item& item, std::uint64_t times);
@@ -110,6 +132,7 @@ class Dictionary {
   std::uint64_t seed_;
   std::vector<Slot, LargePages<Slot>> slots_;  // a power of two, at most half of them taken
   std::vector<Entry, LargePages<Entry>> entries_;
+  std::vector<Known> known_;
   std::vector<std::uint64_t> places_;  // with ignore_case
   std::vector<std::uint32_t> hashes_;
   std::vector<std::unique_ptr<char[]>> blocks_;

@@ -29,8 +29,6 @@ namespace {
 
 constexpr std::uint64_t looked_at = 2048;                     // entries that one thread reads before others are started
 constexpr std::uint64_t least_part = std::uint64_t{2} << 20;  // bytes for a thread
-constexpr std::size_t values_ahead = 16;                      // whose texts are fetched
-constexpr std::uint64_t values_of_task = std::uint64_t{1} << 14;
 constexpr unsigned part_shift = 48;  // entries of a part are fewer, so places grow from part to part
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;  // so that few texts in front of a number always fit
 constexpr std::uint64_t unknown_memory = std::uint64_t{1} << 30;
@@ -40,32 +38,18 @@ enum class Kind { texts, instants, numbers };
 
 class Texts final : public ValueNames {
  public:
+  // After texts.put_in_order().
   explicit Texts(std::unique_ptr<const CountedTexts> texts)
-      : ValueNames(ValueNames::Kind::texts),
-        texts_(std::move(texts)),
-        order_(texts_->in_order()),
-        counts_(order_.size()) {
-    runtime::parallel_parts(order_.size(), values_of_task, [&](std::uint64_t first, std::uint64_t end) {
-      for (std::uint64_t i = first; i < end; ++i) counts_[i] = texts_->count(order_[i]);
-    });
+      : ValueNames(ValueNames::Kind::texts), texts_(std::move(texts)), counts_(texts_->size()) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] = texts_->count(i);
   }
-  // They are asked for in their order mostly, in which they do not lie.
   [[nodiscard]] std::string operator()(std::int64_t value) const override {
-    const auto at = static_cast<std::size_t>(value);
-    texts_->fetch(order_[std::min(at + values_ahead, order_.size() - 1)]);
-    return std::string((*texts_)[order_[at]]);
+    return std::string((*texts_)[static_cast<std::uint64_t>(value)]);
   }
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept override { return counts_; }
-  // The value of each id.
-  [[nodiscard]] std::vector<std::uint32_t> values() const {
-    std::vector<std::uint32_t> values(texts_->most_ids());
-    for (std::uint32_t i = 0; i < order_.size(); ++i) values[order_[i]] = i;
-    return values;
-  }
 
  private:
   std::unique_ptr<const CountedTexts> texts_;
-  std::vector<std::uint32_t> order_;
   std::vector<std::uint64_t> counts_;
 };
 
@@ -226,7 +210,7 @@ class EntrySource final : public Source {
       : info_(std::move(info)), options_(std::move(options)), gaps_(options_.tmpdir, options_.memory) {}
 
   // What the parts have found becomes the values.
-  void take(std::vector<Found> parts, std::unique_ptr<const CountedTexts> texts, Kind kind) {
+  void take(std::vector<Found> parts, std::unique_ptr<CountedTexts> texts, Kind kind) {
     InstantForm form = InstantForm::day;
     std::uint64_t count = 0;
     report_ = parts.front().report;
@@ -285,12 +269,11 @@ class EntrySource final : public Source {
     info_.dtype = Dtype::i64;
     info_.names = std::make_shared<Instants>(form);
   }
-  void take_texts(std::vector<Found>& parts, std::unique_ptr<const CountedTexts> texts) {
-    const auto names = std::make_shared<Texts>(std::move(texts));
+  void take_texts(std::vector<Found>& parts, std::unique_ptr<CountedTexts> texts) {
+    const std::vector<std::uint32_t> of_id = texts->put_in_order(!options_.any_order);
     info_.dtype = Dtype::u32;
-    info_.names = names;
+    info_.names = std::make_shared<Texts>(std::move(texts));
     if (options_.any_order) return;
-    const std::vector<std::uint32_t> of_id = names->values();
     std::vector<std::uint64_t> firsts;
     std::uint64_t count = 0;
     for (const Found& part : parts) count += (firsts.emplace_back(count), part.ids.size());
@@ -362,12 +345,11 @@ std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<con
     for (std::size_t v = 0; v < counts.size(); ++v)
       values[i].push_back(all->add((*parts[i])(static_cast<std::int64_t>(v)), place++, counts[v]));
   }
-  const auto names = std::make_shared<Texts>(std::move(all));
-  const std::vector<std::uint32_t> of_id = names->values();
+  const std::vector<std::uint32_t> of_id = all->put_in_order(true);
   for (std::vector<std::uint32_t>& part : values) {
     for (std::uint32_t& value : part) value = of_id[value];
   }
-  return names;
+  return std::make_shared<Texts>(std::move(all));
 }
 
 std::unique_ptr<Source> open_entries(Input& input) {

@@ -69,6 +69,21 @@ inline std::uint64_t load_eight(const char* at) noexcept {
   return word;
 }
 
+// A set bit for each byte of a word that is `c`: the byte's highest one.
+constexpr std::uint64_t bytes_that_are(char c, std::uint64_t word) noexcept {
+  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7fU;
+  word ^= 0x0101010101010101U * static_cast<unsigned char>(c);
+  return ~(((word & low) + low) | word | low);
+}
+// The first of two characters, of which the text has one.
+inline const char* first_of(char a, char b, const char* at) noexcept {
+  for (;; at += 8) {
+    const std::uint64_t word = load_eight(at);
+    const std::uint64_t found = bytes_that_are(a, word) | bytes_that_are(b, word);
+    if (found != 0) return at + std::countr_zero(found) / 8;
+  }
+}
+
 // The number that eight digits are, the first one in the lowest byte, each without its bits of ASCII.
 constexpr std::uint64_t number_of_eight(std::uint64_t digits) noexcept {
   digits = (digits * 10 + (digits >> 8)) & 0x00ff00ff00ff00ffU;

@@ -3,6 +3,8 @@
 // field through TextFields.
 #include "io/rows.h"
 
+#include "io/quick_number.h"
+
 #include <masu/error.h>
 
 #include <algorithm>
@@ -15,6 +17,7 @@ Rows::Rows(Reader reader, const SourceOptions& options, std::span<const std::str
     : options_(options),
       lines_(lines),
       whole_lines_(lines && columns.empty() && !options.header),
+      comma_(options.decimal == ","),
       fields_(std::move(reader), options) {
   const auto head = fields_.reader().peek(Reader::peek_limit);
   if (const void* end = head.empty() ? nullptr : std::memchr(head.data(), '\n', head.size())) {
@@ -99,9 +102,8 @@ bool Rows::cut_plain(std::string_view line) {
         index += static_cast<std::uint64_t>(std::count(at, end, delimiter));
         break;
       }
-      const void* next = std::memchr(at, delimiter, static_cast<std::size_t>(end - at));
-      stop = next != nullptr ? static_cast<const char*>(next) : end;
-      last = next == nullptr;
+      stop = std::min(quick::first_of(delimiter, '\n', at), end);
+      last = stop == end;
     } else {
       while (stop != end && !is_blank(*stop)) ++stop;
     }
@@ -182,8 +184,7 @@ void Rows::leave_out(std::string_view entry, std::string_view wanted) {
 
 TextNumber Rows::number(std::size_t field) {
   if (is_odd(field)) return {};
-  const bool comma = options_.decimal == ",";
-  return parse_any_number(number_text(texts_[field], comma, pointed_), plain_ && !comma);
+  return parse_any_number(number_text(texts_[field], comma_, pointed_), plain_ && !comma_);
 }
 
 // For messages: what follows cannot be read any more.

@@ -36,12 +36,13 @@ class Rows {
 
   // Goes to the next row; false after the last one. Throws io.
   bool next() {
-    if (!whole_lines_ || !started_ || !fields_.next_plain(text_)) return next_any();
+    if (!started_ || !fields_.next_plain(text_)) return next_any();
     plain_ = true;
     any_odd_ = false;
     line_ = fields_.mark().line - 1;
+    const bool complete = whole_lines_ || cut_plain(text_);
     ++rows_;
-    return true;
+    return complete || next_any();
   }
 
   // The rest is valid until the next call of next().
@@ -53,7 +54,7 @@ class Rows {
   template <class T>
   [[nodiscard]] Fit number(std::size_t field, T& value) {
     if (is_odd(field)) return Fit::no_number;
-    return parse_number(number_text(texts_[field], options_.decimal == ",", pointed_), value);
+    return parse_number(number_text(texts_[field], comma_, pointed_), value);
   }
   // The line where the row begins, from 1. In a part of a file it counts from the part's beginning: see report().
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
@@ -116,6 +117,7 @@ class Rows {
   SourceOptions options_;
   bool lines_;
   bool whole_lines_;  // no fields are cut or counted
+  bool comma_;        // the decimal mark
   bool keep_ = false;
   bool started_ = false;
   bool lines_known_ = true;
