@@ -24,6 +24,7 @@ constexpr std::size_t large_page = std::size_t{1} << 21;
 constexpr std::size_t cache_line = 64;
 
 constexpr std::size_t most_known = 4096;
+constexpr std::size_t known_together = 4;  // places for one text
 
 template <class T>
 std::uint64_t load(const char* from) noexcept {
@@ -154,14 +155,16 @@ std::uint32_t Dictionary::add(std::string_view text) {
   if (size > 16) return add({text, hash(text), 0}, 1);
   const std::uint64_t first = size >= 8 ? load_word(text.data()) : load_short(text.data(), size);
   const std::uint64_t last = size >= 8 ? load_word(text.data() + size - 8) : 0;
-  if (known_.empty()) known_.resize(most_known);
-  Known& known = known_[mix(first ^ size, last ^ odd_a) % most_known];
-  if (known.size == size && known.first == first && known.last == last) {
-    ++entries_[known.id].count;
-    return known.id;
+  if (known_.empty()) known_.resize(most_known + known_together);
+  Known* const home = known_.data() + mix(first ^ size, last ^ odd_a) % most_known;
+  Known* at = home;
+  for (; at != home + known_together && at->size != Known::nothing; ++at) {
+    if (at->first != first || at->last != last || at->size != size) continue;
+    ++entries_[at->id].count;
+    return at->id;
   }
   const std::uint32_t id = add({text, hash(text), 0}, 1);
-  known = {first, last, static_cast<std::uint32_t>(size), id};
+  *(at != home + known_together ? at : home) = {first, last, static_cast<std::uint32_t>(size), id};
   return id;
 }
 

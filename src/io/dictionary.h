@@ -115,8 +115,9 @@ class Dictionary {
   struct Known {
     std::uint64_t first = 0;
     std::uint64_t last = 0;
-    std::uint32_t size = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t size = nothing;
     std::uint32_t id = 0;
+    static constexpr std::uint32_t nothing = std::numeric_limits<std::uint32_t>::max();
   };
   [[nodiscard]] std::size_t slot_of(std::uint32_t hash) const noexcept { return hash & (slots_.size() - 1); }
   [[nodiscard]] bool same(const Entry& entry, std::string_view text) const noexcept;

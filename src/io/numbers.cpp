@@ -243,12 +243,18 @@ MASU_EACH_INTEGER(MASU_INSTANTIATE)
 MASU_EACH_FLOAT(MASU_INSTANTIATE)
 #undef MASU_INSTANTIATE
 
+namespace {
+// Digits, a point, and the first letters of inf and nan.
+constexpr bool may_begin_number(char c) noexcept {
+  return (c >= '0' && c <= '9') || c == '.' || c == 'i' || c == 'I' || c == 'n' || c == 'N';
+}
+}  // namespace
+
 TextNumber parse_any_number(std::string_view text, bool with_excess) {
   text = without_plus(text);
   TextNumber number;
   const std::size_t first = text.starts_with('-') ? 1 : 0;
-  constexpr std::string_view begins = "0123456789.iInN";
-  if (text.size() == first || begins.find(text[first]) == std::string_view::npos) return number;
+  if (text.size() == first || !may_begin_number(text[first])) return number;
   if (text.size() <= longest_quick) {
     std::array<char, longest_quick + 1 + Reader::excess> copy{};
     if (!with_excess) std::copy(text.begin(), text.end(), copy.begin());

@@ -184,7 +184,8 @@ void Rows::leave_out(std::string_view entry, std::string_view wanted) {
 
 TextNumber Rows::number(std::size_t field) {
   if (is_odd(field)) return {};
-  return parse_any_number(number_text(texts_[field], comma_, pointed_), plain_ && !comma_);
+  return parse_any_number(comma_ ? number_text(texts_[field], true, pointed_) : trimmed(texts_[field]),
+                          plain_ && !comma_);
 }
 
 // For messages: what follows cannot be read any more.
