@@ -146,14 +146,15 @@ class EntryReader {
   bool has_number(std::string_view text) {
     const char delimiter = rows_.delimiter();
     for (std::size_t at = 0; at <= text.size();) {
-      std::size_t end = std::string_view::npos;
-      if (by_line()) end = delimiter == '\0' ? text.find_first_of(white_space, at) : text.find(delimiter, at);
+      const auto is_end = [&](char c) { return delimiter == '\0' ? is_blank(c) : c == delimiter; };
+      std::size_t end = text.size();
+      if (by_line()) end = static_cast<std::size_t>(std::find_if(text.begin() + at, text.end(), is_end) - text.begin());
       std::string_view field = text.substr(at, end - at);
       if (by_line() && field.size() > 1 && field.front() == '"' && field.back() == '"')
         field = field.substr(1, field.size() - 2);
       if (parse_any_number(number_text(field, options_.decimal == ",", pointed_)).kind != TextNumber::no_number)
         return true;
-      if (end == std::string_view::npos) return false;
+      if (end == text.size()) return false;
       at = end + 1;
     }
     return false;
