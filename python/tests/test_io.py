@@ -159,6 +159,15 @@ def test_columns_are_those_of_pandas(n, holes, tmp_path):
     assert np.array_equal(np.concatenate([piece["t"] for piece in together]), found["t"], equal_nan=True)
 
 
+def test_columns_of_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("a,b,c\n1,x,2.5\n3,y,4\n"))
+    writer.start()
+    found = masu.io.read(tmp_path / "pipe", ["a", 1, "c"])
+    writer.join()
+    assert {name: x.tolist() for name, x in found.items()} == {"a": [1, 3], 1: ["x", "y"], "c": [2.5, 4]}
+
+
 def test_what_is_missing_is_counted_and_strict_refuses_it(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n,3\nx,4\n5\n6,7\n")

@@ -158,11 +158,16 @@ bool Rows::is_complete(std::uint64_t fields, std::size_t found, bool too_long) {
   const bool row_names = fields_.row_names();
   if (options_.header && fields != names + (row_names ? 1 : 0)) {
     if (row_names && fields == names) fields_.refuse_row_name(true_line());
-    bad(LeftOut::wrong_fields, [&](std::uint64_t line) { return wrong_fields(line, fields, names, row_names); });
+    bad(
+        LeftOut::wrong_fields, [&](std::uint64_t line) { return wrong_fields(line, fields, names, row_names); },
+        left_out_);
   } else if (found != wanted_.size()) {
-    bad(LeftOut::no_column, [&](std::uint64_t line) { return no_column(line, fields, wanted_[found].index + 1); });
+    bad(
+        LeftOut::no_column, [&](std::uint64_t line) { return no_column(line, fields, wanted_[found].index + 1); },
+        left_out_);
   } else if (too_long) {
-    bad(LeftOut::too_long, [&](std::uint64_t line) { return line_too_long(line); });
+    bad(
+        LeftOut::too_long, [&](std::uint64_t line) { return line_too_long(line); }, left_out_);
   } else {
     return true;
   }
@@ -170,16 +175,17 @@ bool Rows::is_complete(std::uint64_t fields, std::size_t found, bool too_long) {
 }
 
 template <class Say>
-void Rows::bad(LeftOut reason, const Say& say) {
+void Rows::bad(LeftOut reason, const Say& say, LeftOutCounts& counts) {
   if (options_.strict || !options_.needed_by.empty())
     fields_.refuse_left_out(say(true_line()).error, options_.needed_by);
-  left_out_.add(reason, line_, [&] { return say(line_); });
+  counts.add(reason, line_, [&] { return say(line_); });
 }
 
-void Rows::leave_out(std::string_view entry, std::string_view wanted) {
+void Rows::leave_out(std::string_view entry, std::string_view wanted, LeftOutCounts& counts) {
   const bool empty = trimmed(entry).empty();
-  bad(empty ? LeftOut::empty : LeftOut::not_a_number,
-      [&](std::uint64_t line) { return no_number(line, entry, wanted); });
+  bad(
+      empty ? LeftOut::empty : LeftOut::not_a_number,
+      [&](std::uint64_t line) { return no_number(line, entry, wanted); }, counts);
 }
 
 TextNumber Rows::number(std::size_t field) {

@@ -68,7 +68,9 @@ class Rows {
   // Counts this row as left out because of that field, which is no number; an error with strict and needed_by.
   void leave_out(std::size_t field) { leave_out(texts_[field], "a number"); }
   // The same because of an entry that is empty, or not what is wanted.
-  void leave_out(std::string_view entry, std::string_view wanted);
+  void leave_out(std::string_view entry, std::string_view wanted) { leave_out(entry, wanted, left_out_); }
+  // The same, counted where a column of several has its counts.
+  void leave_out(std::string_view entry, std::string_view wanted, LeftOutCounts& counts);
   // Throws io: "NAME: line N: …".
   template <class... Values>
   [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) {
@@ -111,7 +113,7 @@ class Rows {
   bool is_complete(std::uint64_t fields, std::size_t found, bool too_long);
   [[nodiscard]] bool is_odd(std::size_t field) const noexcept { return any_odd_ && odd_[field] != 0; }
   template <class Say>
-  void bad(LeftOut reason, const Say& say);
+  void bad(LeftOut reason, const Say& say, LeftOutCounts& counts);
   [[nodiscard]] std::uint64_t true_line();
 
   SourceOptions options_;

@@ -106,6 +106,13 @@ class TextColumn {
     words_.reset();
   }
 
+  // Adds to the lines that messages name.
+  void shift_lines(std::uint64_t lines) noexcept {
+    for (auto* place : {&decimal_, &inexact_, &negative_, &unsigned_}) {
+      if (*place) (*place)->line += lines;
+    }
+  }
+
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] bool kept() const noexcept { return kept_; }
