@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _fallback, _kinds, _masu
+from ._progress import Progress
 
 __all__ = ["ReadWarning", "columns", "formats", "pieces", "read"]
 
@@ -36,10 +36,11 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
          progress: Callable[[float], object] | None = None) -> Any:
     """Reads a file whole.
 
-    Returns an array: of an image height × width × channels; of .npy, HDF5 and FITS the array in the file; of raw data and a column
-    one dimension; of a text without `column` rows × columns, or one dimension where its lines have unlike numbers of fields. Several
-    columns make a dict of arrays of one length. Numbers keep their values: whole ones are int64 (uint64 beyond), others float64.
-    A column without a number has dates (datetime64[us]) if one is a date, else texts: `str` in an array of objects.
+    Returns an array. Of an image it is height × width × channels, of .npy, HDF5 and FITS the array in the file. Raw data and a
+    column have one dimension. A text without `column` is rows × columns, or has one dimension where its lines have unlike
+    numbers of fields. Several columns make a dict of arrays of one length. Numbers keep their values: whole ones are int64
+    (uint64 beyond), others float64. A column without a number has dates (datetime64[us]) if one is a date, else texts: `str` in
+    an array of objects.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
     format
         "raw", "text", "npy", "image" or "json"; without it the first bytes decide.
     header, delimiter, comment, decimal
-        Of a text: whether the first line has names; what separates fields (a character, "tab", "blanks", …), without it the first
-        line decides; what starts a comment; the mark in decimals.
+        Of a text: whether the first line has names; what separates fields (a character, "tab", "blanks", …);
+        what starts a comment; the mark in decimals. Without a delimiter the first line decides.
     strict
         Whether an entry or a line that cannot be read is an error. Else entries are left out, or NaN, NaT and "" where the other
         columns of their line are kept; a `ReadWarning` counts them.
@@ -84,7 +85,7 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
     ...     masu.io.read(file.name, "price")
     array([5. , 7.5])
     """
-    tell = _Progress(progress)
+    tell = Progress(progress)
     options = _options("read", dtype, column, format, header, delimiter, comment, decimal, strict, alpha, offset, count)
     if _is_several(column):
         found = {}
@@ -118,7 +119,7 @@ def pieces(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | N
     """
     if bytes < 1:
         raise ValueError(f"pieces: bytes must be at least 1, got {bytes}")
-    tell = _Progress(progress)
+    tell = Progress(progress)
     options = _options("pieces", dtype, column, format, header, delimiter, comment, decimal, strict, alpha, offset, count)
     if not _is_several(column):
         return _in_pieces(_open(path, [column], options, tell)[0], bytes)
@@ -145,19 +146,6 @@ def formats() -> list[tuple[str, str, str]]:
     ['.npy']
     """
     return _masu.formats()
-
-
-class _Progress:
-    """Passes growing fractions on, ten times a second."""
-
-    def __init__(self, call):
-        self.call, self.next, self.told = call, 0.0, 0.0
-
-    def __call__(self, fraction):
-        if self.call is not None and (fraction >= 1 or time.monotonic() >= self.next and fraction >= self.told):
-            self.told = fraction
-            self.call(float(fraction))
-            self.next = time.monotonic() + 0.1
 
 
 def _words(text):

@@ -155,8 +155,8 @@ class OpenedInput {
   mutable std::mutex mutex_;
 };
 
-// The columns of a table, each (column, entries), read at once; without any, the input as a whole. `reading`: called with
-// the bytes of a text that are read and those that there are; None is not.
+// The columns of a table, each (column, entries), read at once; without any, the input as a whole. `reading`: called
+// with the bytes of a text that are read and those that there are; None is not.
 nb::list open_input(const std::string& input, const nb::dict& given,
                     const std::vector<std::pair<std::string, std::string>>& columns, nb::handle reading) {
   SourceOptions options = options_of(given);
