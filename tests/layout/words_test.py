@@ -53,7 +53,7 @@ class Words(unittest.TestCase):
         header = f'/// One\n/// line.\nint a;  ///< {long}\n        ///< on\nauto b = "// {long}";\n/// @code\n/// {long}\n/// @endcode\n'
         self.assertEqual(["One line.", f"{long} on"], prose.of_header(header))
         code = f'"""One\nline.\n\n>>> {long}\n{long}\n\nHead\n----\nx : {long}\n    {long}.\ny, z\n    Last.\n"""\nx = "{long}"\n'
-        self.assertEqual(["One line.", "Head", f"{long}.", "y, z", "Last."], prose.of_docstrings(code))
+        self.assertEqual(["One line.", f"{long}.", "y, z", "Last."], prose.of_docstrings(code))
         page = f"Usage: masu x\nA text\nof two lines.\n\nOptions:\n  --a, -b     {long}\n{' ' * 24}more\n  --c         text\n\nExamples:\n  masu {long}\n"
         self.assertEqual(["A text of two lines.", f"{long} more", "text"], prose.of_help(page))
 
