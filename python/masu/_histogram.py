@@ -167,7 +167,10 @@ def _given(a, weights, bins, axis):
 def lacking(data, weights, bins):
     """What of a call is of a dtype that masu lacks, in words."""
     if not _kinds.has_dtype(data):
-        return f"the data must be of a dtype that masu has, got {_kinds.in_words(data.dtype)}"
+        first = data.flat[0] if data.dtype.kind in "OUT" and data.size else None
+        of = f" of {type(first).__name__}" if data.dtype.kind == "O" and data.size else ""
+        hint = "; texts need bins=masu.Bins.categories([…])" if isinstance(first, str) and data.ndim else ""
+        return f"the data must be of a dtype that masu has, got {_kinds.in_words(data.dtype)}{of}{hint}"
     if weights is not None and weights.shape != data.shape:
         return f"the weights must have the shape of the data, {data.shape}, got {weights.shape}"
     if weights is not None and (weights.dtype.kind == "b" or not _kinds.has_dtype(weights)):

@@ -118,6 +118,8 @@ class Histogram(Plottable):
         array([1., 3.])
         """
         axis, bins = (bins, bins.edges) if isinstance(bins, Bins) else (None, bins)
+        if range is not None and np.shape(range) != (2,):
+            raise ValueError(f"Histogram: range must be two numbers, got {range!r:.80}")
         if axis is not None and axis.kind in ("category", "integer"):
             a, bins = axis._counting(a)
         tell = Progress(progress)

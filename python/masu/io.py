@@ -135,7 +135,7 @@ def columns(path: str | os.PathLike[str], *, format: str | None = None, delimite
 
     Raises as `read` does, and OSError for what is no table.
     """
-    return _said(_masu.columns_of_input, os.fspath(path), {"format": format, "delimiter": delimiter, "comment": comment, "decimal": decimal})
+    return _said(_masu.columns_of_input, os.fsdecode(path), {"format": format, "delimiter": delimiter, "comment": comment, "decimal": decimal})
 
 
 def formats() -> list[tuple[str, str, str]]:
@@ -149,7 +149,8 @@ def formats() -> list[tuple[str, str, str]]:
 
 
 def _words(text):
-    """A text of masu::io with parameters instead of the command's options."""
+    """A text of masu::io with parameters instead of the command's options, and no commands."""
+    text = re.sub(r"(: is [^:]+): .* \| masu \.\.\.$", r"\1; masu does not read it, another library must", text)
     return re.sub(r"--([a-z-]+) ?", lambda found: {"input-format": "format"}.get(found[1], found[1]) + "=", text.replace("'name:", "'"))
 
 
@@ -164,7 +165,7 @@ def _said(call, *args):
 
 
 def _is_several(column):
-    return not (column is None or isinstance(column, (str, int, np.integer)))
+    return not (column is None or isinstance(column, (str, int, np.integer))) and np.iterable(column)
 
 
 def _options(name, dtype, column, format, header, delimiter, comment, decimal, strict, alpha, offset, count):
@@ -190,6 +191,8 @@ def _open(path, columns, options, tell):
     """Opens columns, read at once, or the one input where the only column is None."""
     chosen, named = [], any(isinstance(column, str) for column in columns)
     for column in columns:
+        if not (isinstance(column, (str, int, np.integer)) or column is None and len(columns) == 1) or isinstance(column, bool):
+            raise TypeError(f"masu.io: column must be a name, a place from 0 or a list of these, got {column!r:.80}")
         if not (column is None or isinstance(column, str)) and column < 0:
             raise ValueError(f"masu.io: column must be a name or a place from 0, got {column}")
         texts = options["texts"] is True or isinstance(options["texts"], dict) and column in options["texts"]
@@ -199,7 +202,7 @@ def _open(path, columns, options, tell):
 
     def reading(read, there_are):
         tell(parsed * read / there_are if there_are else 0.0)
-    opened = _said(_masu.open_input, os.fspath(path), options, [] if columns == [None] else chosen, None if tell.call is None else reading)
+    opened = _said(_masu.open_input, os.fsdecode(path), options, [] if columns == [None] else chosen, None if tell.call is None else reading)
     step = (1 - parsed) / max(len(opened), 1)
     return [_Input(source, column, options, tell, parsed + i * step, parsed + (i + 1) * step) for i, (source, column) in enumerate(zip(opened, columns))]
 
