@@ -68,7 +68,7 @@ def flat(data):
 
 
 def counted(data, bins, rows, channels, device, tell=None):
-    """Counts and what lies outside of `rows` rows; one row in pieces where `tell` is told how much is counted."""
+    """Counts and what lies outside of `rows` rows; one row in pieces where `tell` gets how much is counted."""
     counts = np.zeros(rows * channels * bins.size, np.int64)
     extras = np.zeros(3 * rows * channels, np.int64)
     if tell is not None and data.size > _PIECE and _on(data) is _host:
@@ -81,7 +81,7 @@ def counted(data, bins, rows, channels, device, tell=None):
 
 
 def _pieces(size, tell):
-    """(first, end) of pieces; `tell` is told where each one ends."""
+    """(first, end) of pieces; `tell` gets where each one ends."""
     for first in range(0, size, _PIECE):
         yield first, min(first + _PIECE, size)
         tell(min(first + _PIECE, size - 1) / size)

@@ -140,7 +140,7 @@ def _definite(name, data, bins, range, weights):
 
 
 def everything(a, bins, range, weights, device, tell=None):
-    """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances. `tell`: told how much is counted."""
+    """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances. `tell` gets how much is counted."""
     data, by, bins = (_arrays.read(x, device, "Histogram") if _kinds.foreign(x) or _kinds.float8_of(x) else x for x in (a, weights, bins))
     with _masu.OnStream(_arrays.on_devices(data, by, bins)):
         _bins.check_edges("Histogram", bins := _rules.on_host(bins))

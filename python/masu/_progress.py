@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a caller's function is told while a long call works."""
+"""How far a long call is, for a function of the caller's."""
 import math
 import time
 
@@ -24,7 +24,7 @@ class Progress:
 
 
 def told(call, a, work):
-    """What `work` returns, a call that gives elements of `a` their final places; `call` is told how many have theirs."""
+    """What `work` returns, a call that gives elements of `a` their final places; `call` gets the part that have theirs."""
     tell = Progress(call)
     result = _masu.telling(tell, math.prod(np.shape(a)), work)
     tell(1)
