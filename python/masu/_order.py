@@ -97,10 +97,11 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """The indices that sort an array, as `numpy.argsort`, always stably.
 
-    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. Equal elements keep their order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
-    `descending` and `out`: as `sort` has them; equal elements keep their order in descending order too.
-    Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted; for a Series
-    of pandas a Series with its index.
+    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. Equal elements keep
+    their order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
+    `descending` and `out`: as `sort` has them; equal elements keep their order in descending order too. Returns an array
+    of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted; for a Series of pandas a
+    Series with its index.
 
     Raises and hands to NumPy what `sort` does.
 
@@ -258,7 +259,8 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
     Optionally gives more, all of intp: the index where each is first (`return_index`), and how often each occurs (`return_counts`).
     `return_inverse` gives the place of each element's value, in ar's shape. `equal_nan=False` keeps every NaN. A value is represented by
     its first occurrence, which tells -0.0 from 0.0. The result is sorted also with sorted=False. `axis`: the distinct parts of an array
-    along an axis, of which those with NaN are equal to nothing. On the host, `ar` of several dimensions is handed to NumPy. Returns the distinct values, or a tuple of them and the optional arrays.
+    along an axis, of which those with NaN are equal to nothing. On the host, `ar` of several dimensions is handed to NumPy. Returns the
+    distinct values, or a tuple of them and the optional arrays.
 
     Hands to NumPy what `sort` does, and raises what it raises.
 
