@@ -31,9 +31,9 @@ Progress::~Progress() {
 }
 
 void add_finished(std::uint64_t elements) noexcept {
-  // Most processes show nothing.
-  if (first.load(std::memory_order_relaxed) == nullptr) return;
+  // Most calls show nothing.
   const Interruption* const current = Interruption::current();
+  if (current == nullptr || first.load(std::memory_order_relaxed) == nullptr) return;
   const std::lock_guard guard(lock);
   for (Progress* each = first.load(std::memory_order_relaxed); each != nullptr; each = each->next_) {
     if (each->of_ == current) each->finished_.fetch_add(elements, std::memory_order_relaxed);

@@ -36,12 +36,12 @@ TEST(Progress, OfSorts) {
       });
       const Progress progress;
       shown = &progress;
-      sort(Device::open("cpu"), keys);
+      sort(masu::Device::open("cpu"), keys);
       EXPECT_TRUE(std::ranges::is_sorted(keys));
       EXPECT_TRUE(std::ranges::is_sorted(told));
       EXPECT_EQ(progress.finished(), count);
       auto rows = random_keys<std::int32_t>(count / 10 * 10);
-      sort(Device::open("cpu"), rows, {.rows = count / 10});
+      sort(masu::Device::open("cpu"), rows, {.rows = count / 10});
       EXPECT_EQ(progress.finished(), count + rows.size());
     }
   }
@@ -55,7 +55,7 @@ TEST(Progress, OfItsScopeAlone) {
   const Progress progress;
   std::thread other([] {
     auto keys = random_keys<std::int64_t>(200'000);
-    sort(Device::open("cpu"), keys);
+    sort(masu::Device::open("cpu"), keys);
   });
   other.join();
   EXPECT_EQ(progress.finished(), 0U);
