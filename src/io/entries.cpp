@@ -294,6 +294,7 @@ void read_parts(Table& table, std::uint64_t parts, std::span<const EntryKind> be
       own.part = i;
       own.parts = parts;
       Rows rows(table.path, own, table.columns, table.columns.empty());
+      if (rows.size() != table.rows.size()) rows.reader().fail("the file changed while it was read");
       TableReader reader(rows, table.wanted, of_parts, i);
       std::uint64_t before = rows.position();
       for (bool more = true; more && same_kinds(table.wanted, begun);) {
