@@ -103,25 +103,30 @@ class TableReader {
       : rows_(rows) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::optional<std::size_t> column = rows.fields().empty() ? std::nullopt : std::optional(i);
-      columns_.emplace_back(rows, column, options[i], wanted[i].kind, wanted[i].parts[part], *wanted[i].texts, part);
+      columns_.push_back(std::make_unique<EntryColumn>(rows, column, options[i], wanted[i].kind, wanted[i].parts[part],
+                                                       *wanted[i].texts, part));
     }
   }
   // Up to `most` more rows; false after the last one. Ends early where a column turns out to be of another kind.
   bool read(std::uint64_t most) {
     bool more = true;
-    for (bool same = true; same && most != 0 && (more = rows_.next()); --most) {
-      for (EntryColumn& column : columns_) same = column.take() && same;
+    bool same = true;
+    EntryColumn& first = *columns_.front();
+    const std::span others = std::span(columns_).subspan(1);
+    for (; same && most != 0 && (more = rows_.next()); --most) {
+      same = first.take();
+      for (const auto& column : others) same = column->take() && same;
     }
-    for (EntryColumn& column : columns_) column.end(more);
+    for (const auto& column : columns_) column->end(more);
     return more;
   }
   void flush() {
-    for (EntryColumn& column : columns_) column.flush();
+    for (const auto& column : columns_) column->flush();
   }
 
  private:
   Rows& rows_;
-  std::deque<EntryColumn> columns_;
+  std::vector<std::unique_ptr<EntryColumn>> columns_;
 };
 
 class EntrySource final : public Source {
@@ -274,8 +279,9 @@ struct Table {
 // Tells how far the reading is, on the thread that opens.
 void tell(Table& table, std::uint64_t bytes) {
   const std::uint64_t read = table.position += bytes;
+  if (!table.options.reading) return;
   const std::uint64_t all = table.rows.size().value_or(0);
-  if (table.options.reading) table.options.reading(all != 0 ? std::min(read, all) : read, all);
+  table.options.reading(all != 0 ? std::min(read, all) : read, all);
 }
 
 // Reads the lines on several threads.
