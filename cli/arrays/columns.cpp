@@ -5,6 +5,7 @@
 #include "io/numbers.h"
 #include "program.h"
 #include "ranks.h"
+#include "runtime/parallel.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace masu::cli {
@@ -86,26 +88,62 @@ void json_columns(const ColumnsResult& result, io::OutputFile& to) {
   to.write(result.json_rest + "}\n");
 }
 
-// Calls `take` with the texts of each entry, made by `text`; what the row is called comes first, made by `label`.
-template <class Text, class LabelText, class Take>
-void each_entry(const ColumnsResult& result, const Text& text, const LabelText& label_text, const Take& take) {
-  RowCursor cursor(result.rows);
-  std::vector<std::string> texts;
-  result.pieces([&](std::span<const ArrayView> piece) {
-    for (std::uint64_t i = 0; i < piece.front().count; ++i) {
-      texts.clear();
-      while (cursor.ended()) cursor.next_row();
-      if (!result.rows.empty() && result.labels.empty()) texts.push_back(std::to_string(cursor.row()));
-      for (const ColumnsResult::Label& label : result.labels) texts.push_back(label_text(label.text(cursor.row())));
-      for (std::size_t column = 0; column < piece.size(); ++column) {
-        const io::ValueNames* names = result.heads[column].names;
-        texts.push_back(names == nullptr ? text(piece[column], i) : label_text(value_text(piece[column], i, names)));
-      }
-      take(texts);
-      cursor.advance();
+// The texts of entries: what the row is called comes first, made by `label`; then the columns, made by `text`.
+template <class Text, class LabelText>
+class EntryTexts {
+ public:
+  EntryTexts(const ColumnsResult& result, const Text& text, const LabelText& label)
+      : result_(result), text_(text), label_(label), ends_(result.rows.size()) {
+    std::partial_sum(result.rows.begin(), result.rows.end(), ends_.begin());
+  }
+  // Of entry `i` of a piece.
+  void make(std::span<const ArrayView> piece, std::uint64_t i, std::vector<std::string>& texts) const {
+    texts.clear();
+    const auto row =
+        static_cast<std::uint64_t>(std::upper_bound(ends_.begin(), ends_.end(), before_ + i) - ends_.begin());
+    if (!result_.rows.empty() && result_.labels.empty()) texts.push_back(std::to_string(row));
+    for (const ColumnsResult::Label& label : result_.labels) texts.push_back(label_(label.text(row)));
+    for (std::size_t column = 0; column < piece.size(); ++column) {
+      const io::ValueNames* names = result_.heads[column].names;
+      texts.push_back(names == nullptr ? text_(piece[column], i) : label_(value_text(piece[column], i, names)));
     }
-  });
-}
+  }
+  // Writes what line(texts, lines) makes of the entries of a piece from `first` on. Threads make the lines.
+  template <class Line>
+  void write(std::span<const ArrayView> piece, std::uint64_t first, const Line& line, io::OutputFile& to) {
+    const std::uint64_t count = piece.front().count;
+    std::vector<std::string> lines(std::min(most_tasks, (count - first) / entries_of_task + 1));
+    for (std::uint64_t some = 0; first < count; first += some) {
+      some = std::min(count - first, lines.size() * entries_of_task);
+      runtime::parallel_parts(some, entries_of_task, [&](std::uint64_t begin, std::uint64_t end) {
+        std::string& own = lines[begin / entries_of_task];
+        std::vector<std::string> texts;
+        for (std::uint64_t i = begin; i < end; ++i) {
+          make(piece, first + i, texts);
+          line(texts, own);
+        }
+      });
+      for (std::string& own : lines) {
+        to.write(own);
+        own.clear();
+      }
+    }
+    before_ += count;
+  }
+  template <class Line>
+  void write_all(const Line& line, io::OutputFile& to) {
+    result_.pieces([&](std::span<const ArrayView> piece) { write(piece, 0, line, to); });
+  }
+
+ private:
+  static constexpr std::uint64_t entries_of_task = std::uint64_t{1} << 12U;
+  static constexpr std::uint64_t most_tasks = 64;
+  const ColumnsResult& result_;
+  const Text& text_;
+  const LabelText& label_;
+  std::vector<std::uint64_t> ends_;  // of the rows, in entries
+  std::uint64_t before_ = 0;         // entries of the pieces before
+};
 
 template <class LabelText>
 std::vector<std::string> names_of(const ColumnsResult& result, const LabelText& label_text) {
@@ -118,52 +156,54 @@ std::vector<std::string> names_of(const ColumnsResult& result, const LabelText& 
 
 template <char between>
 void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
-  constexpr char separator[] = {between};
-  const auto line = [&](const std::vector<std::string>& texts) {
+  const auto line = [](const std::vector<std::string>& texts, std::string& lines) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      if (i != 0) to.write(std::string_view(separator, 1));
-      to.write(texts[i]);
+      if (i != 0) lines += between;
+      lines += texts[i];
     }
-    to.write("\n");
+    lines += '\n';
   };
-  line(names_of(result, csv_field));
-  each_entry(result, element_text, csv_field, line);
+  std::string head;
+  line(names_of(result, csv_field), head);
+  to.write(head);
+  EntryTexts(result, element_text, csv_field).write_all(line, to);
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_terminal) {
-  const auto shown = [&](std::string_view text) { return on_terminal ? visible(text) : std::string(text); };
+  const auto shown = [&](std::string text) { return on_terminal ? visible(text) : text; };
+  EntryTexts entries(result, table_element, shown);
   if (result.bare) {
-    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
-      to.write(fmt::format("{}\n", fmt::join(texts, "\n")));
-    });
+    return entries.write_all(
+        [](const std::vector<std::string>& texts, std::string& lines) {
+          for (const std::string& text : texts) (lines += text) += '\n';
+        },
+        to);
   }
   if (result.one) {
     std::size_t width = 0;
     for (const ColumnsResult::Head& head : result.heads) width = std::max(width, head.name.size());
-    return each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
-      for (std::size_t i = 0; i < texts.size(); ++i) {
-        to.write(fmt::format("{:<{}}  {}\n", result.heads[i].name, width, texts[i]));
-      }
-    });
+    return entries.write_all(
+        [&](const std::vector<std::string>& texts, std::string& lines) {
+          for (std::size_t i = 0; i < texts.size(); ++i)
+            lines += fmt::format("{:<{}}  {}\n", result.heads[i].name, width, texts[i]);
+        },
+        to);
   }
   std::vector<std::vector<std::string>> waiting{names_of(result, shown)};
   std::vector<std::size_t> widths(waiting.front().size());
   // Texts stand left, numbers and the numbers of rows right.
   const std::size_t before = waiting.front().size() - result.heads.size();
-  std::string text;
-  const auto line = [&](const std::vector<std::string>& texts) {
-    text.clear();
+  const auto line = [&](const std::vector<std::string>& texts, std::string& lines) {
     for (std::size_t column = 0; column < texts.size(); ++column) {
       const bool left = column < before ? !result.labels.empty() : result.heads[column - before].names != nullptr;
       const std::size_t blanks = widths[column] - std::min(widths[column], columns_of_text(texts[column]));
-      if (column != 0) text += "  ";
-      if (!left) text.append(blanks, ' ');
-      text += texts[column];
-      if (left) text.append(blanks, ' ');
+      if (column != 0) lines += "  ";
+      if (!left) lines.append(blanks, ' ');
+      lines += texts[column];
+      if (left) lines.append(blanks, ' ');
     }
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-    to.write(text);
+    lines.erase(lines.find_last_not_of(' ') + 1);
+    lines += '\n';
   };
   // The widths are those of the first entries.
   const auto settle = [&] {
@@ -171,13 +211,18 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_term
       for (std::size_t i = 0; i < texts.size(); ++i)
         widths[i] = std::max(widths[i], std::min(columns_of_text(texts[i]), widest_text));
     }
-    for (const auto& texts : waiting) line(texts);
+    std::string lines;
+    for (const auto& texts : waiting) line(texts, lines);
+    to.write(lines);
     waiting.clear();
   };
-  each_entry(result, table_element, shown, [&](const std::vector<std::string>& texts) {
-    if (waiting.empty()) return line(texts);
-    waiting.push_back(texts);
-    if (waiting.size() > measured_entries) settle();
+  result.pieces([&](std::span<const ArrayView> piece) {
+    std::uint64_t first = 0;
+    for (; first < piece.front().count && !waiting.empty(); ++first) {
+      entries.make(piece, first, waiting.emplace_back());
+      if (waiting.size() > measured_entries) settle();
+    }
+    entries.write(piece, first, line, to);
   });
   if (!waiting.empty()) settle();
 }

@@ -68,7 +68,7 @@ bool comes_before(const io::TextNumber& a, const io::TextNumber& b) {
 struct GroupedTable::Part {
   explicit Part(io::Dictionary::Rules rules) : entries(std::move(rules)) {}
   io::Dictionary entries;
-  std::vector<std::uint32_t> ids;
+  std::vector<std::uint32_t, io::LargePages<std::uint32_t>> ids;
   std::vector<std::uint64_t> places;
   std::optional<io::TextColumn> numbers;  // whose dtype they decide
   std::vector<std::byte> values;          // of a dtype that was asked for
@@ -236,7 +236,7 @@ void GroupedTable::join(std::vector<Part>& parts) {
   for (std::uint32_t id = 0; id < first_counts.size(); ++id) first_counts[id] = parts.front().entries.count(id);
   entries_.emplace(std::move(parts.front().entries));
   const std::uint32_t own = entries_->size();
-  for (std::size_t i = 1; i < parts.size(); ++i) entries_->merge({&parts[i].entries, 1}, {&groups[i], 1});
+  for (std::size_t i = 1; i < parts.size(); ++i) groups[i] = entries_->merge(parts[i].entries);
   groups_.resize(entries_->size());
   std::iota(groups_.begin(), groups_.end(), 0U);
   groups.front().assign(groups_.begin(), groups_.begin() + own);
@@ -250,7 +250,7 @@ void GroupedTable::join(std::vector<Part>& parts) {
 
   offsets_.assign(groups_.size() + 1, 0);
   for (std::uint64_t i = 0; i < groups_.size(); ++i) offsets_[i + 1] = offsets_[i] + entries_->count(groups_[i]);
-  values_ = std::make_unique_for_overwrite<std::byte[]>(count * size_of(dtype));
+  values_.resize(count * size_of(dtype));
   if (with_places_) places_.resize(count);
   // Where the part's first value of each id goes.
   std::vector<std::vector<std::uint64_t>> starts;
@@ -271,7 +271,7 @@ void GroupedTable::join(std::vector<Part>& parts) {
     const void* const from = part.numbers ? static_cast<const void*>(part.numbers->at(0)) : part.values.data();
     dispatch(dtype, [&]<class T>(TypeTag<T>) {
       const T* const values = static_cast<const T*>(from);
-      T* const to = reinterpret_cast<T*>(values_.get());
+      T* const to = reinterpret_cast<T*>(values_.data());
       for (std::uint64_t row = 0; row < part.ids.size(); ++row) {
         const std::uint64_t place = starts[i][part.ids[row]]++;
         to[place] = values[row];

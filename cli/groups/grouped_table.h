@@ -36,7 +36,7 @@ class GroupedTable {
   // Bytes that results may take.
   [[nodiscard]] std::uint64_t memory() const { return memory_; }
   // All of them, and those of a group.
-  [[nodiscard]] ArrayView values() const { return {dtype(), values_.get(), count()}; }
+  [[nodiscard]] ArrayView values() const { return {dtype(), values_.data(), count()}; }
   [[nodiscard]] ArrayView values(std::uint64_t group) const {
     return part_of(values(), offsets_[group], offsets_[group + 1] - offsets_[group]);
   }
@@ -100,7 +100,7 @@ class GroupedTable {
   std::optional<io::Dictionary> entries_;
   std::vector<std::uint32_t> groups_;  // ids of the entries, in the order of the groups
   std::vector<std::uint64_t> offsets_;
-  std::unique_ptr<std::byte[]> values_;
+  std::vector<std::byte, io::LargePages<std::byte>> values_;
   std::vector<std::uint64_t> places_;
   double reading_ = 0;
   Device device_;

@@ -196,6 +196,18 @@ class MASU_EXPORT Source {
 /// stream, once. Text without a number, or else what SourceOptions::entries allows, is an error.
 MASU_EXPORT std::unique_ptr<Source> open(const std::string& input, const SourceOptions& options = {});
 
+/// A column of several.
+struct ColumnChoice {
+  std::string column;                  ///< as SourceOptions::column
+  Entries entries = Entries::numbers;  ///< as SourceOptions::entries
+};
+/// Opens several columns of a table, a source for each, as open() would with each column alone. The text is read once
+/// for all of them, and their entries are kept in memory. Columns are read alone where lines lack some of them, with a
+/// dtype and with parts. So they are where the file is larger than `memory`, half of the free memory where that is 0.
+/// Of a stream that is an error.
+MASU_EXPORT std::vector<std::unique_ptr<Source>> open_columns(const std::string& input, const SourceOptions& options,
+                                                              std::span<const ColumnChoice> columns);
+
 /// The names of a table's columns. Those of a text are the fields of its first line. Those of JSON are the keys of
 /// the first object that have values, with a.b for b of the object a. Throws as open() does, and io for what is no
 /// text.

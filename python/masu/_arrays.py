@@ -26,12 +26,12 @@ def adapter(device, *arrays):
 
 
 def in_kind(function, given, first=1):
-    """Calls a public function again, whose arguments are among its locals() `given`, some of them arrays of other libraries;
-    results are arrays of the first one's library.
+    """Calls a public function again, with its locals() `given`, of which some are arrays of other libraries.
+    Results are arrays of the first one's library.
 
-    In host memory they become NumPy arrays without a copy. On a device they stay where they are: the function is called on
-    the stream to which their library gives its work now, with `_on_device` for its device. One of its `first` arguments must
-    be there. A library whose arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is
+    In host memory they become NumPy arrays without a copy. On a device they stay where they are. The function is called
+    with `_on_device` for its device, on the stream that their library uses now. One of its `first` arguments must be
+    there. A library whose arrays are not memory (Dask, sparse) has NumPy's functions of its own, and its function is
     called. `out`, an array or a tuple of them, is what is returned.
     """
     x, *names = _parameters(function)
@@ -158,8 +158,8 @@ def _taken(value, device, name):
 
 
 def read(array, device, name="masu"):
-    """`taken` of what is only read: truth values on a device as bytes 0 and 1, and bfloat16 as float32 where that is what is
-    computed with; floats of 8 bits are so in the functions that take them."""
+    """`taken` of what is only read. Truth values on a device become bytes 0 and 1. bfloat16 becomes float32
+    where the computation is in float32, and so do floats of 8 bits in the functions that take them."""
     if not isinstance(array, _masu.DeviceArray) and name in _TAKE_FLOAT8 and hasattr(array, "view") and (form := _kinds.float8_of(array)):
         return numbers(taken(_codes(array), device, name), form, device)
     found = taken(_contiguous(array), device, name)
@@ -423,8 +423,8 @@ def _is_narrower(given, dtype):
 
 
 def _given(result, give):
-    """A result as an array that `give` makes; as it is where its library has it in a narrower dtype only, as JAX has without
-    jax_enable_x64."""
+    """A result as an array that `give` makes. It stays as it is where its library has a narrower dtype only, as
+    JAX without jax_enable_x64."""
     if give is None:
         return result
     if isinstance(result, (np.ndarray, np.generic)):

@@ -165,9 +165,10 @@ def _guessed(data, least, device):
 def digitize(x, bins, right=False, *, device=None):
     """The bin of each value: ``numpy.digitize``.
 
-    Parameters are those of NumPy: ``bins`` are monotonic edges; the answer is i where ``bins[i-1] <= x < bins[i]``,
-    with ``right`` where ``bins[i-1] < x <= bins[i]``, and the other way round for decreasing edges. ``device`` as in
-    `masu.histogram`. Returns int64 of the shape of ``x``, bit for bit as NumPy, and its errors.
+    Parameters are those of NumPy: ``bins`` are monotonic edges. The answer is i where ``bins[i-1] <= x <
+    bins[i]``, with ``right`` where ``bins[i-1] < x <= bins[i]``. Decreasing edges turn the comparisons round.
+    ``device`` as in `masu.histogram`. Returns int64 of the shape of ``x``, bit for bit as NumPy, and its
+    errors.
 
     >>> import numpy as np, masu
     >>> masu.digitize(np.array([0.2, 6.4, 3.0, 1.6]), [0.0, 1.0, 2.5, 4.0, 10.0])
@@ -208,8 +209,8 @@ def digitize(x, bins, right=False, *, device=None):
 def _thresholds(edges, dtype, left):
     """(how many edges lie before every value, the others as values of the dtype), for searches on one side.
 
-    The number of edges e <= x, or with `left` e < x, stays the same for all x of the dtype where each edge is rounded
-    to it upwards, or with `left` downwards.
+    Each edge is rounded upwards to the dtype, or downwards with `left`. For all x of the dtype, the number of
+    edges e <= x, or e < x with `left`, stays the same.
     """
     if edges.dtype == dtype:
         return 0, _kinds.native(edges)

@@ -69,8 +69,8 @@ def _numpys(dtype, bins, range, extremes):
 
 
 def plain_bins(dtype, bins, range, ends, few=False):
-    """The same for plain arguments, data of native byte order, or a code of NumPy for its dtype; `ends` has its least and
-    greatest value as bytes. None for what NumPy counts. `few`: bins that are soon prepared.
+    """The same for plain arguments and data of native byte order, or NumPy's code for its dtype. `ends` has its
+    least and greatest value as bytes. None for what NumPy counts. `few`: bins that are soon prepared.
     """
     dtype = np.dtype(dtype)
     try:
@@ -143,8 +143,8 @@ def _even(dtype, numbers, ends, of_data=False, joint=False):
 
 
 def _are_far_apart(numbers):
-    """Whether edges of float16 are so far from each other that NumPy's guess of a bin, whose three roundings are float16's, and
-    its one correction end where a search in the edges does."""
+    """Whether edges of float16 are far enough apart. NumPy guesses a bin with three roundings to float16 and
+    corrects it once; then this gives the bin that a search in the edges finds."""
     low, high = _ends(numbers)
     unit = 2.0 ** (max(math.frexp(max(abs(low), abs(high)))[1] - 1, -14) - 10)
     return len(numbers) <= 128 and high - low >= 4 * unit * len(numbers) and in_place(np.dtype(np.float16), numbers)

@@ -11,6 +11,7 @@ from . import _host, _masu, _on_device
 from ._kinds import native
 
 _MOST_CHANNELS = 16
+_PIECE = 2**24  # elements that are counted between two looks at the caller's progress
 _SUMS = 2**18  # exact sums at a time: 137 MiB of float64 weights
 
 
@@ -27,8 +28,8 @@ def subtractable(data):
 
 
 def as_integers_of(edges, data, weights):
-    """Integers and their weights to be counted between edges: where NumPy would round both to float64, the values that the
-    dtype of the edges holds, in that dtype. The others lie outside of all bins.
+    """Integers and their weights to be counted between edges. Where NumPy would round both to float64, these
+    are the values that the edges' dtype holds, in that dtype. The others lie outside of all bins.
     """
     kinds = data.dtype.kind + edges.dtype.kind
     if (kinds not in ("iu", "ui") or np.promote_types(data.dtype, edges.dtype).kind != "f" or not edges.size
@@ -66,13 +67,37 @@ def flat(data):
     return native(data)
 
 
-def counted(data, bins, rows, channels, device):
-    """Counts and what lies outside of `rows` rows."""
+def counted(data, bins, rows, channels, device, tell=None):
+    """Counts and what lies outside of `rows` rows; one row in pieces where `tell` gets how much is counted."""
     counts = np.zeros(rows * channels * bins.size, np.int64)
     extras = np.zeros(3 * rows * channels, np.int64)
-    if data.size:
+    if tell is not None and data.size > _PIECE and _on(data) is _host:
+        for first, last in _pieces(data.size, tell):
+            for sums, more in zip((counts, extras), counted(data[first:last], bins, rows, channels, device)):
+                sums += more
+    elif data.size:
         _masu.histogram(data, bins, rows, channels, counts, extras, device)
     return counts, extras
+
+
+def _pieces(size, tell):
+    """(first, end) of pieces; `tell` gets where each one ends."""
+    for first in range(0, size, _PIECE):
+        yield first, min(first + _PIECE, size)
+        tell(min(first + _PIECE, size - 1) / size)
+
+
+def totals_told(data, weights, bins, device, tell):
+    """`totals` with variances, of one row in pieces; they are added exactly, and rounded once."""
+    whole = None
+    for first, last in _pieces(data.size, tell) if data.size else [(0, 0)]:
+        part = _masu.WeightedHistogram.of(native(data[first:last]), native(weights[first:last]), bins, device)
+        if whole is None:
+            whole = part
+        else:
+            whole.merge(part)
+    dtype, sums, beside, variances, beside_variances, _ = whole.result()
+    return np.frombuffer(sums, dtype), np.frombuffer(beside, dtype), np.frombuffer(variances + beside_variances)
 
 
 def _ordered(data, axes):

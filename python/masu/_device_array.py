@@ -26,9 +26,10 @@ def dtype_name(dtype):
 class DeviceArray(_masu.DeviceArray):
     """A C-contiguous array in the memory of a device: what masu's functions give for arrays of a device.
 
-    `DeviceArray(device, dtype, shape)` is uninitialised; `masu.to_device(array, device)` copies an array there. On CUDA
-    devices it has `__dlpack__`, as on the CPU, and `__cuda_array_interface__`, so that PyTorch, CuPy, JAX and Numba take it without a
-    copy; `numpy.asarray` copies it to the host. Its work is done when the call that made it returns.
+    `DeviceArray(device, dtype, shape)` is uninitialised; `masu.to_device(array, device)` copies an array there.
+    It has `__dlpack__` on CUDA devices and on the CPU, and `__cuda_array_interface__` on CUDA devices. So
+    PyTorch, CuPy, JAX and Numba take it without a copy; `numpy.asarray` copies it to the host. Its work is done
+    when the call that made it returns.
 
     >>> import numpy as np
     >>> import masu

@@ -9,7 +9,7 @@ from . import _masu
 
 # Methods of classes that compute here. The others read attributes, or call the library, which sets the environment.
 _COMPUTING = frozenset("""__add__ __call__ __eq__ __getitem__ __init__ __mul__ __sub__ __truediv__ _from_uhi_ _repr_html_ _result _to_uhi_ add
-    centers counts cumulative density fill from_uhi frombytes index logarithmic merge n of outside plot project result sum to_uhi
+    centers counts cumulative density fill from_uhi frombytes index logarithmic merge n of outside plot project result show sum to_uhi
     tobytes values variances""".split())
 _entered: set[type] = set()
 

@@ -17,8 +17,8 @@ _DTYPES = ("i8", "u8", "f2", "f4", "f8")
 
 
 class Cells(NamedTuple):
-    """What a histogram consists of. `totals` has an axis for each one of `axes`, with the flow bins that it has; `beside` are
-    the points that are in no bin, and those with a NaN. Of counts, the variances are None."""
+    """What a histogram consists of. `totals` has an axis for each one of `axes`, with its flow bins. `beside`
+    are the points that are in no bin, and those with a NaN. Of counts, the variances are None."""
 
     axes: tuple
     totals: np.ndarray

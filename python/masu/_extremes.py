@@ -127,8 +127,8 @@ def count_nonzero(a, axis=None, *, keepdims=False, device=None):
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     """The weighted average, as `numpy.average`. Without weights it is `mean`, exact.
 
-    Of floats in host memory with weights of the same shape and without `axis`, the sum of the products and the sum of the weights are
-    exact, each rounded once. Others are NumPy's, with masu.Fallback.
+    For floats in host memory, with weights of the same shape and without `axis`, both sums are exact: of the
+    products and of the weights. Each is rounded once. Others are NumPy's, with masu.Fallback.
 
     >>> import masu
     >>> float(masu.average([1e100, 3.0, -1e100], weights=[1.0, 2.0, 1.0]))
@@ -168,8 +168,8 @@ def lexsort(keys, axis=-1):
 
 
 def take(a, indices, axis=None, out=None, mode="raise", *, device=None):
-    """Elements at places, as `numpy.take`. An array on a device stays there; indices that are there too count from the start, with
-    `mode` "raise", of an array of one dimension or without `axis`.
+    """Elements at places, as `numpy.take`. An array on a device stays there. Indices that are there too count
+    from the start, with `mode` "raise"; the array has one dimension, or there is no `axis`.
 
     >>> import masu
     >>> masu.take([10, 20, 30], [2, 0]).tolist()

@@ -24,12 +24,14 @@ def group(ids, n, *, device=None):
     """Counts, offsets and the stable order of ids 0 … n - 1: for experts, buckets, categories and joins.
 
     `ids`: integers of any shape, taken flattened. `n`: how many groups there are, from 1 to 2^32. Returns
-    Groups(counts, offsets, order), all of intp: `counts` of n elements, how many ids are g; `offsets` of n + 1, how many are less than
-    g; `order` of as many as ids, such that ``order[offsets[g]:offsets[g + 1]]`` are the places of g, ascending.
+    Groups(counts, offsets, order), all of intp. `counts` has n elements: how many ids are g. `offsets` has n +
+    1: how many are less than g. `order` has as many as there are ids: ``order[offsets[g]:offsets[g + 1]]`` are
+    the places of g, ascending.
 
-    An id out of range raises ValueError. A call on tensors of PyTorch and CuPy, which only enqueues, raises nothing: such elements
-    stand after all groups in `order`, so that offsets[n] is less than their number, and are counted nowhere. Raises
-    ValueError for an n out of range, and TypeError for ids that are not integers.
+    An id out of range raises ValueError. A call on tensors of PyTorch and CuPy only enqueues, so it raises
+    nothing. Such elements are counted nowhere and stand after all groups in `order`; offsets[n] is then less
+    than the number of elements. Raises ValueError for an n out of range, and TypeError for ids that are not
+    integers.
 
     >>> import masu
     >>> groups = masu.group([2, 0, 2, 1], 4)

@@ -96,9 +96,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, axis=None, 
 def histogram_bin_edges(a, bins=10, range=None, weights=None, *, device=None):
     """The edges that `histogram` uses: ``numpy.histogram_bin_edges``, without NumPy's passes over the data.
 
-    Parameters are those of `histogram`. Edges, dtype, warnings and errors are those of the running NumPy, which is
-    asked about the least and the greatest value alone; rules by name (``bins="auto"`` …) are NumPy's own computation, for
-    data on a device with the deviation, the quartiles and the counts that masu finds there.
+    Parameters are those of `histogram`. Edges, dtype, warnings and errors are those of the running NumPy, which
+    gets the least and the greatest value alone. Rules by name (``bins="auto"`` …) are NumPy's own computation.
+    For data on a device, masu finds the deviation, the quartiles and the counts there.
 
     >>> import masu
     >>> masu.histogram_bin_edges([0, 0, 0, 1, 2, 3, 3, 4, 5], bins=5)
@@ -139,8 +139,8 @@ def _definite(name, data, bins, range, weights):
     return _rules.number_by(name, bins, data, lambda x: _counts.extremes(x, None), range, _SUMMARIES)
 
 
-def everything(a, bins, range, weights, device):
-    """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances."""
+def everything(a, bins, range, weights, device, tell=None):
+    """What masu.Histogram consists of: counts or totals, edges, below, above, nan, variances. `tell` gets how much is counted."""
     data, by, bins = (_arrays.read(x, device, "Histogram") if _kinds.foreign(x) or _kinds.float8_of(x) else x for x in (a, weights, bins))
     with _masu.OnStream(_arrays.on_devices(data, by, bins)):
         _bins.check_edges("Histogram", bins := _rules.on_host(bins))
@@ -150,7 +150,7 @@ def everything(a, bins, range, weights, device):
             on, given = _host, _kinds.whole(data)
             data = _counts.subtractable(given)
             by = None if by is None else _kinds.whole(by)
-        found = _count(on, data, bins, range, by, None, device, complete=True)
+        found = _count(on, data, bins, range, by, None, device, complete=True, tell=tell)
     if found is None:
         raise TypeError(f"Histogram: {lacking(given, by, bins)}")
     return found
@@ -167,7 +167,10 @@ def _given(a, weights, bins, axis):
 def lacking(data, weights, bins):
     """What of a call is of a dtype that masu lacks, in words."""
     if not _kinds.has_dtype(data):
-        return f"the data must be of a dtype that masu has, got {_kinds.in_words(data.dtype)}"
+        first = data.flat[0] if data.dtype.kind in "OUT" and data.size else None
+        of = f" of {type(first).__name__}" if data.dtype.kind == "O" and data.size else ""
+        hint = "; texts need bins=masu.Bins.categories([…])" if isinstance(first, str) and data.ndim else ""
+        return f"the data must be of a dtype that masu has, got {_kinds.in_words(data.dtype)}{of}{hint}"
     if weights is not None and weights.shape != data.shape:
         return f"the weights must have the shape of the data, {data.shape}, got {weights.shape}"
     if weights is not None and (weights.dtype.kind == "b" or not _kinds.has_dtype(weights)):
@@ -178,7 +181,7 @@ def lacking(data, weights, bins):
         bins) else f"this range is not supported for data of {data.dtype}"
 
 
-def _count(on, data, bins, range, weights, axis, device, complete=False, there=False):
+def _count(on, data, bins, range, weights, axis, device, complete=False, there=False, tell=None):
     """(hist, edges), None where masu does not have what NumPy does. `complete`: what `everything` returns. `there`: counts may
     stay on the device."""
     if not _kinds.has_dtype(data):
@@ -226,9 +229,12 @@ def _count(on, data, bins, range, weights, axis, device, complete=False, there=F
             return _on_device.histogram(data, spec, _kinds.native(edges))
         if axes is not None:
             return _counts.of_rows(data, spec, axes, where), edges
-        counts, extras = _counts.counted(_counts.flat(data), spec, 1, 1, where)
+        counts, extras = _counts.counted(_counts.flat(data), spec, 1, 1, where, tell)
         return (counts, edges, *extras.tolist()) if complete else (counts, edges)
-    hist, extras, variances = _counts.totals(data, weights, spec, axes, where, complete, wrap=not complete)
+    if tell is None:
+        hist, extras, variances = _counts.totals(data, weights, spec, axes, where, complete, wrap=not complete)
+    else:
+        hist, extras, variances = _counts.totals_told(data.reshape(-1), weights.reshape(-1), spec, where, tell)
     if complete:
         return hist, edges, *extras.tolist(), variances
     # NumPy keeps the weights' byte order for equal bins only

@@ -11,6 +11,7 @@ from . import _exchange, _histogram, _plottable
 from ._bin_axis import Bins
 from ._exchange import Cells
 from ._plottable import Plottable
+from ._progress import Progress
 
 
 def _sum(numbers):
@@ -55,8 +56,8 @@ class Histogram(Plottable):
     these have ``below`` first and ``above`` last. UHI's indexing cuts it (see ``Histogram.__getitem__``), ``fill`` counts more,
     and ``hist.Hist(h)`` and `from_uhi` convert it. Iteration gives the value of each bin.
 
-    Of weighted data, the values are the exact totals of the weights, each rounded once to float64 (exact integers for
-    integer weights), and the variances are the exact sums of the squared weights, rounded once. Totals that are added
+    Of weighted data, the values are the exact totals of the weights, each rounded once to float64. Integer weights
+    give exact integers. The variances are the exact sums of the squared weights, rounded once. Totals that are added
     with ``+`` are rounded again; those of integers are exact, and ValueError is raised where one does not fit 64 bits.
 
     >>> import numpy as np, masu
@@ -104,21 +105,26 @@ class Histogram(Plottable):
         )
 
     @classmethod
-    def of(cls, a, bins=10, range=None, weights=None, *, device=None):
+    def of(cls, a, bins=10, range=None, weights=None, *, device=None, progress=None):
         """The histogram of all values of ``a``.
 
-        Parameters: ``a``, ``bins``, ``range``, ``weights`` and ``device`` as in `masu.histogram`, with one difference:
-        without a range, the bins span the finite values, so data with NaN or infinities are welcome.
-        Raises TypeError for dtypes that masu lacks.
+        Parameters: ``a``, ``bins``, ``range``, ``weights`` and ``device`` as in `masu.histogram`, with one difference. Without a
+        range, the bins span the finite values, so data may have NaN and infinities. ``progress``: called by this thread with a
+        fraction from 0 to 1, at most ten times a second and at the end. What it raises ends the call, as Ctrl-C does. Data on a
+        device, and few values, are counted at once. Raises TypeError for dtypes that masu lacks.
 
         >>> import masu
         >>> masu.Histogram.of([1, 2, 2, 3], bins=[1, 2, 3]).values()
         array([1., 3.])
         """
         axis, bins = (bins, bins.edges) if isinstance(bins, Bins) else (None, bins)
+        if range is not None and np.shape(range) != (2,):
+            raise ValueError(f"Histogram: range must be two numbers, got {range!r:.80}")
         if axis is not None and axis.kind in ("category", "integer"):
             a, bins = axis._counting(a)
-        found, edges, below, above, nan, *squares = _histogram.everything(a, bins, range, weights, device)
+        tell = Progress(progress)
+        found, edges, below, above, nan, *squares = _histogram.everything(a, bins, range, weights, device, None if progress is None else tell)
+        tell(1)
         if axis is not None:
             edges, below, above = axis, below if axis.underflow else 0, above if axis.overflow else 0
         return cls(found, edges, below, above, nan, *(part for one in squares for part in (one[:-3], one[-3:])))

@@ -255,7 +255,7 @@ def in_words(dtype):
     """A dtype that masu lacks, in an error; of dates and floats of 8 bits with what to do."""
     if dtype.num > 255 and dtype.name in FLOAT8:
         return f"{dtype}; use masu.convert(x, 'float32') first"
-    return f"{dtype}; take the numbers of dates, view('int64'), with edges of the same unit" if dtype.kind in "mM" else str(dtype)
+    return f"{dtype}; take the numbers of dates, view('int64'), and edges in the same unit" if dtype.kind in "mM" else str(dtype)
 
 
 def code_of(dtype):

@@ -40,8 +40,8 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     Parameters are those of `mean`. `ddof`, or `correction`: the sum of the squared distances from the mean is divided
     by the number of elements minus this. Data with NaN or an infinity give NaN, without a warning.
 
-    Raises what NumPy raises. Where no more than `ddof` elements are there, other dtypes, a `ddof` that is negative or no
-    integer, and calls with `mean`, or with `where` along an axis, are NumPy's.
+    Raises what NumPy raises. These are NumPy's: at most `ddof` elements, other dtypes, a `ddof` that is
+    negative or no integer, `mean`, and `where` along an axis.
 
     >>> import masu
     >>> float(masu.var([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))

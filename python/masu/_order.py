@@ -10,6 +10,7 @@ from . import _distinct, _host, _kinds, _masu, _small
 from ._arrays import adapter, in_kind
 from ._axes import one_axis
 from ._host import NUMPY, check_out, written
+from ._progress import told
 
 _NoValue = np._NoValue
 _INTP = np.dtype(np.intp)
@@ -62,19 +63,22 @@ def _ordered(on, numpys, dtype, a, axis, kind, order, stable, descending, out, d
 
 
 @_masu.with_plain_calls
-def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
+def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, progress=None, device=None):
     """A sorted copy of an array, as `numpy.sort`.
 
-    `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order`
-    and `stable` as NumPy has them: every kind gives the same order, NaN last and -0.0 equal to 0.0, and what is equal
-    keeps its order and bits; arrays too small to be worth a call are sorted by NumPy where it does the same.
-    `descending`: True sorts from the greatest to the least element, NaN last, as NumPy 2.5 does; it works with older
-    NumPy too. `out`: an array for the result, which NumPy has not: of exactly its dtype and shape, on its device, apart
-    from `a`; not of JAX, whose arrays are immutable. Returns an array of a's dtype and shape, or `out`.
+    `a`: an array of any shape. `axis`: the axis along which to sort; None sorts the flattened array. `kind`, `order` and
+    `stable` as NumPy has them. Every kind gives the same order: NaN last, -0.0 equal to 0.0; equal elements keep their
+    order and bits. NumPy sorts small arrays where it does the same. `descending`: True sorts from the greatest to the least
+    element, NaN last, as NumPy 2.5 does; it works with older NumPy too. `out`, which NumPy has not: an array for the
+    result, of exactly its dtype and shape, on its device, apart from `a`. It cannot be JAX's, whose arrays are immutable.
+    `progress`: called by this thread with a fraction from 0 to 1, at most ten times a second and at the end. The fraction
+    is that of the elements in their final places, as far as masu knows it. Sorts on a device, other libraries' sorts and
+    those of few elements report the end alone. It must not call masu. What it raises ends the call, as Ctrl-C does; `a` is
+    unchanged, and the elements of `out` are unspecified. Returns an array of a's dtype and shape, or `out`.
 
     Raises AxisError (a ValueError) for an axis that there is not, and what NumPy raises for `kind` and `order`.
     Complex, object, string, long double, date and structured arrays and subclasses of ndarray are handed to
-    `numpy.sort`; with `descending`, NumPy before 2.5 cannot sort them, and TypeError is raised.
+    `numpy.sort`. With `descending`, NumPy before 2.5 cannot sort them, and TypeError is raised.
 
     >>> import masu
     >>> masu.sort([3, 1, 2]).tolist()
@@ -82,6 +86,8 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     >>> masu.sort([3.0, float("nan"), 4.0], descending=True).tolist()
     [4.0, 3.0, nan]
     """
+    if progress is not None:
+        return told(progress, a, lambda: sort(a, axis, kind, order, stable=stable, descending=descending, out=out, device=device))
     if (on := adapter(device, a)) is None:
         return in_kind(sort, locals())
     return _ordered(on, np.sort, None, a, axis, kind, order, stable, descending, out, device)
@@ -91,11 +97,11 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue, out=None, device=None):
     """The indices that sort an array, as `numpy.argsort`, always stably.
 
-    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. What is equal
-    keeps its order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
-    `descending` and `out`: as `sort` has them; what is equal keeps its order in descending order too.
-    Returns an array of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted; for a Series
-    of pandas a Series with its index.
+    `a`: an array of any shape. `axis`: the axis along which to sort; None takes the flattened array. Equal elements keep
+    their order whatever the `kind`: where NumPy's default leaves it open, masu's order is that of kind="stable".
+    `descending` and `out`: as `sort` has them; equal elements keep their order in descending order too. Returns an array
+    of intp of a's shape, such that `take_along_axis(a, argsort(a, axis), axis)` is sorted; for a Series of pandas a
+    Series with its index.
 
     Raises and hands to NumPy what `sort` does.
 
@@ -148,8 +154,8 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
 
     `kth`: a place, or several; negative ones count from the end. `axis`: the axis along which to part; None takes the
     flattened array. What stands at those places is as in NumPy's result. Unlike NumPy's, the result is defined
-    everywhere: what lies between two of the places keeps the order of the input, equals of the element at a place
-    standing beside it (several rows of up to 64 elements, and on a GPU several places or rows, are sorted). `out`: as
+    everywhere: the elements between two of the places keep the order of the input. Equals of the element at a place
+    stand beside it. Several rows of up to 64 elements, and several places or rows on a GPU, are sorted. `out`: as
     `sort` has it.
 
     Raises ValueError for a place outside of the axis, and hands to NumPy what `sort` does.
@@ -181,9 +187,10 @@ def searchsorted(a, v, side="left", sorter=None, *, out=None, device=None):
     """Where the elements of `v` go in sorted data, as `numpy.searchsorted`.
 
     `a`: sorted in one dimension (or with `sorter`, the indices that sort it). `v`: values of any shape. `side`:
-    "left", before what is equal, or "right", after it. Integers are compared as integers, also int64 with uint64,
-    which NumPy rounds to float64; all else is compared in the dtype that NumPy promotes both to. `out`: as `sort` has it.
-    Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers from 0 to its length.
+    "left", before what is equal, or "right", after it. Integers are compared as integers, also int64 with
+    uint64, which NumPy rounds to float64. All else is compared in the dtype that NumPy promotes both to. `out`:
+    as `sort` has it. Returns intp of v's shape. Where `a` is not sorted, the results are unspecified numbers
+    from 0 to its length.
 
     Raises what `numpy.searchsorted` does.
 
@@ -229,8 +236,9 @@ def _searched(on, a, v, side, sorter, device):
 
 
 def _as_integers_of(a, v):
-    """Integers of the host that are sought in integers of another dtype: (in that dtype, the places of those that it does not
-    hold, where these go). None for all else: what has one dtype, or what NumPy promotes to integers on the host.
+    """Integers of the host that are sought in integers of another dtype. Returns (the integers in that dtype,
+    the places of those that it does not hold, where these go). None for all else: what has one dtype, or what
+    NumPy promotes to integers on the host.
     """
     if type(v) is not np.ndarray or v.dtype == a.dtype or v.dtype.kind not in "iu" or a.dtype.kind not in "iu":
         return None
@@ -248,11 +256,11 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
            sorted=True, device=None):
     """The sorted distinct elements of an array, as `numpy.unique`.
 
-    Optionally with the indices where each is first (`return_index`), for each element the place of its value
-    (`return_inverse`, of ar's shape) and how often each occurs (`return_counts`), all of intp. `equal_nan=False` keeps
-    every NaN. A value is represented by its first occurrence, which tells -0.0 from 0.0. The result is sorted also with
-    sorted=False. `axis`: the distinct parts of an array along an axis, of which those with NaN are equal to nothing; on
-    the host they are handed to NumPy unless `ar` has one dimension. Returns the distinct values, or a tuple of them and what was asked for.
+    Optionally gives more, all of intp: the index where each is first (`return_index`), and how often each occurs (`return_counts`).
+    `return_inverse` gives the place of each element's value, in ar's shape. `equal_nan=False` keeps every NaN. A value is represented by
+    its first occurrence, which tells -0.0 from 0.0. The result is sorted also with sorted=False. `axis`: the distinct parts of an array
+    along an axis, of which those with NaN are equal to nothing. On the host, `ar` of several dimensions is handed to NumPy. Returns the
+    distinct values, or a tuple of them and the optional arrays.
 
     Hands to NumPy what `sort` does, and raises what it raises.
 
@@ -329,17 +337,18 @@ def topk(a, k, axis=-1, *, largest=True, lengths=None, sorted=True, index_dtype=
     """The k largest (or smallest) elements along an axis and where they stand, in order.
 
     `k`: from 1 to the length of the axis. `axis`: None takes the flattened array. `largest=False`: the smallest first.
-    What is equal comes by index, the lower first; NaN counts as the largest. Returns TopK(values, indices), both with k
-    in place of the axis's length: values of a's dtype with the bits that they had, indices of intp, or of the
-    `index_dtype` int32, where lines have at most 2^31 elements. `out`: a tuple of two arrays for them, as `sort` has it.
+    What is equal comes by index, the lower first; NaN counts as the largest. Returns TopK(values, indices), both with
+    k in place of the axis's length. Values are of a's dtype and keep their bits. Indices are of intp, or of the
+    `index_dtype` int32 for lines of at most 2^31 elements. `out`: a tuple of two arrays for them, as `sort` has it.
     `sorted`: False lets any order do, which is the same one.
 
     `lengths`: integers in the shape of a without the axis. Of each line only so many of the first elements count: none
     where the length is negative, all where it is beyond the line. Where these are fewer than k, the places after them
-    have the index -1 and the value -inf, with `largest=False` inf; of integers the least, or the greatest, of the dtype.
+    have the index -1 and the value -inf, or inf with `largest=False`. Integers have the least, or the greatest, of the
+    dtype there.
 
-    Raises ValueError for a k outside of its range and for lengths of another shape, AxisError for an axis that there is
-    not and TypeError for dtypes that masu has not, and for lengths that are not integers.
+    Raises ValueError for a k outside of its range and for lengths of another shape, and AxisError for an axis
+    that there is not. Raises TypeError for dtypes that masu has not, and for lengths that are not integers.
 
     >>> import masu
     >>> masu.topk([3, 9, 1, 9], 2).indices.tolist()

@@ -310,6 +310,24 @@ class Plottable:
 
         return _drawn.html(self)
 
+    def show(self, width=None, file=None, log=False):
+        """Writes the histogram as a chart of characters: bars of one axis, shades of two. Many bins share a row or a place.
+
+        Parameters: ``width`` in columns (the terminal's by default); ``file``, where to write (standard output by default);
+        ``log``, whether lengths and shades are logarithmic. Raises ValueError for more axes than two.
+
+        >>> import masu
+        >>> masu.Histogram.of([1, 2, 2, 3, 3, 3, 7], masu.Bins.integers(1, 5)).show(width=20)
+        masu.Histogram: 4 bins over [1, 5], below 0, above 1, nan 0, n 7
+        1  1  ████▋
+        2  2  █████████▍
+        3  3  ██████████████
+        4  0
+        """
+        from . import _drawn
+
+        _drawn.show(self, width, file, log)
+
     def plot(self, ax=None, **options):
         """Draws the histogram with matplotlib: steps, of two axes a map of colours; returns what was drawn.
 

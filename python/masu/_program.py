@@ -96,8 +96,8 @@ class Kernel:
         the device. An argument is
 
         - an array of a device, used where it is;
-        - an array in host memory: copied to the device before the run, and back after it unless it is read-only; one that
-          is given twice is one there too, others are apart;
+        - an array in host memory: copied to the device before the run, and back after it unless it is
+          read-only. An array that is given twice is one there too, others are apart.
         - a number: of NumPy's (`np.float32(2)`), or of Python's where the kernel tells the type that it wants;
         - a tuple of numbers for a vector, likewise;
         - `masu.LocalMemory(bytes)`.

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Medians and quantiles: NumPy's own rules, on elements that masu finds.
 
-NumPy's function of q is called with an array that only notes at which places of the order the function looks and how it weighs
-them; masu finds the elements at these places. So every rule, warning and error is that of the running NumPy, but for what lies
-between two elements: NumPy's formula wraps round, overflows and loses digits, masu's is the real number, rounded once.
+NumPy's function of q is called with an array that only notes at which places of the order it looks, and with which
+weights. masu finds the elements at these places. So every rule, warning and error is that of the running NumPy,
+but for numbers between two elements. There NumPy's formula wraps round, overflows and loses digits; masu's result
+is the real number, rounded once.
 """
 import math
 import mmap
@@ -83,8 +84,8 @@ class _Sought(_ndarray):
 
 
 def _exact_q(function, dtype, q, count):
-    """(`q`, None), or where NumPy would compute places among `count` elements in float16 or float32, which end at 65,504 or
-    round: (`q` in float64, the dtype that the results would have).
+    """(`q`, None) usually. NumPy may compute places among `count` elements in float16 or float32, which end at
+    65,504 or round. Then it is (`q` in float64, the dtype that the results would have).
     """
     if count <= _MOST_NARROW:
         return q, None
@@ -146,8 +147,8 @@ def points(function, count, dtype, q, method):
 
 
 def plain_points(percent, count, dtype, q, method):
-    """`points` for calls that only enqueue, with the bytes of the results in place of their dtype, 0 for that of the data,
-    then what `double_quantiles` gives; None where the usual way gives the result or the error.
+    """`points` for calls that only enqueue: the bytes of the results stand in place of their dtype, 0 for that
+    of the data. What `double_quantiles` gives follows. None where the usual way gives the result or the error.
     """
     function = np.percentile if percent else np.quantile
     try:
@@ -162,8 +163,8 @@ def plain_points(percent, count, dtype, q, method):
 
 
 def double_quantiles(function, dtype, q, method):
-    """(`q` as float64, from 0 to 1, a method's name) where NumPy computes places by masu's formulas of that method in
-    float64, so that a device can do so for numbers of elements that it finds; else no elements.
+    """(`q` as float64, from 0 to 1, a method's name) where NumPy computes places by masu's formulas of that
+    method in float64. So a device can compute them for numbers of elements that it finds. Else an empty tuple.
     """
     wanted = np.ravel(q)
     if wanted.dtype not in (np.float64, np.int64, np.uint64):
@@ -399,10 +400,10 @@ def quantile(a, q, axis=None, out=None, overwrite_input=False, method="linear", 
 
     `q`: a number from 0 to 1, or an array of them, whose shape comes first in the result's. `axis`, `out`,
     `overwrite_input` and `keepdims` as for `median`. `method`: one of NumPy's thirteen. Places are computed by NumPy, in the
-    dtype of `q`, among more than 65,504 elements in float64. What lies between two elements is NumPy's, to the bit, but where
-    its formula wraps round, overflows or loses digits: there it is the real number, rounded once. A NaN makes every quantile
-    NaN. With `weights`: the first element at which the exact running sum of the weights reaches the quantile of their exact
-    sum; zeros of both signs are ordered stably.
+    dtype of `q`, among more than 65,504 elements in float64. A number between two elements is NumPy's, to the bit. Where
+    NumPy's formula wraps round, overflows or loses digits, it is the real number, rounded once. A NaN makes every quantile
+    NaN. With `weights`, the result is the first element at which the exact running sum of the weights reaches the quantile
+    of their exact sum. Zeros of both signs are ordered stably.
 
     Raises ValueError for a q outside of 0 to 1 and for an unknown method, and hands to NumPy what `sort` does.
 

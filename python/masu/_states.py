@@ -215,9 +215,9 @@ class RunAccumulator(_OfHost):
 class QuantileFinder(Accumulator):
     """Exact quantiles of data that is given several times: a pass for 8- and 16-bit data, as a rule two for the others.
 
-    In each pass all data is added, in any order and by any number of finders that are then put together with ``+`` or `merge`;
-    `next_pass` says whether another pass is needed. The result has the bits of one process. A finder can be pickled, copied and
-    compared; those that are put together work on ``"cpu"``, or all on GPUs.
+    In each pass all data is added, in any order, by any number of finders; ``+`` or `merge` puts these
+    together. `next_pass` says whether another pass is needed. The result has the bits of one process. A finder
+    can be pickled, copied and compared; those that are put together work on ``"cpu"``, or all on GPUs.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ class SumAccumulator(Accumulator, SumState):
     dtype : dtype
         Of the data: an integer or float16 to float64; bool is taken as uint8.
     kind : {"sum", "squares", "dot"}
-        What is kept: the sum (for `sum` and `mean`), by default the sum of squares too (also for `var`, `std` and
-        `norm2`), or the sum of products of two inputs (for `dot`).
+        What is kept. "sum" serves `sum` and `mean`. "squares", the default, keeps the sum of squares too, for
+        `var`, `std` and `norm2`. "dot" keeps the sum of products of two inputs, for `dot`.
     device : str or masu.Device, optional
         Where data is added; ``"cpu"`` unless MASU_DEVICE says otherwise.
 

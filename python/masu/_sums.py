@@ -35,8 +35,8 @@ def _adds(on, data, dtype):
 def sum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The sum along axes, as `numpy.sum`, but exact: of floats the exact sum, rounded once, to nearest.
 
-    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype (intp or uintp
-    for small integers, as NumPy has it); integers are converted to a float dtype first. `out`, `keepdims`, `initial`
+    `axis`: an axis, several, or None for all. `dtype`: what the sum is rounded to, by default a's dtype; intp or uintp
+    for small integers, as NumPy has it. Integers are converted to a float dtype first. `out`, `keepdims`, `initial`
     and `where` as NumPy has them; `initial` is a further addend. So the result does not depend on the order of the
     data, and nothing overflows on the way. A result of zero is 0.0, never -0.0; NaN, or infinities of both signs, give
     NaN, without a warning. Integers are added modulo 2^64, as NumPy does. NaN in a Series of pandas counts as well,
@@ -162,8 +162,8 @@ def cumsum(a, axis=None, dtype=None, out=None, *, device=None):
 
 @_masu.with_plain_calls
 def dot(a, b, out=None, *, device=None):
-    """The dot product, as `numpy.dot`, but exact for two arrays of floats in one dimension: the exact sum of the exact
-    products, rounded once to the dtype that NumPy promotes both to.
+    """The dot product, as `numpy.dot`, but exact for two arrays of floats in one dimension. The exact sum of
+    the exact products is rounded once to the dtype that NumPy promotes both to.
 
     Infinity times zero is NaN, without a warning. Integers, matrices and all else are NumPy's.
 

@@ -2,8 +2,8 @@
 """Weighted quantiles: the first element at which the exact running sum of the weights, which is not zero, reaches the
 quantile of their exact sum.
 
-A quantile is reached by what is not less than it, or than the decimal that it prints as: three of ten equal weights reach 0.3
-and one reaches 0.1, although the double of 0.1 is greater than a tenth.
+A sum reaches a quantile where it is not less than the quantile, or than the decimal that this prints as. So
+three of ten equal weights reach 0.3, and one reaches 0.1, although the double of 0.1 is greater than a tenth.
 """
 import warnings
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from . import _fallback, _kinds, _masu
+from ._progress import Progress
 
 __all__ = ["ReadWarning", "columns", "formats", "pieces", "read"]
 
@@ -36,10 +36,11 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
          progress: Callable[[float], object] | None = None) -> Any:
     """Reads a file whole.
 
-    Returns an array: of an image height × width × channels; of .npy, HDF5 and FITS the array in the file; of raw data and a column
-    one dimension; of a text without `column` rows × columns, or one dimension where its lines have unlike numbers of fields. Several
-    columns make a dict of arrays of one length. Numbers keep their values: whole ones are int64 (uint64 beyond), others float64.
-    A column without a number has dates (datetime64[us]) if one is a date, else texts: `str` in an array of objects.
+    Returns an array. Of an image it is height × width × channels, of .npy, HDF5 and FITS the array in the file. Raw data and a
+    column have one dimension. A text without `column` is rows × columns, or has one dimension where its lines have unlike
+    numbers of fields. Several columns make a dict of arrays of one length. Numbers keep their values: whole ones are int64
+    (uint64 beyond), others float64. A column without a number has dates (datetime64[us]) if one is a date, else texts: `str` in
+    an array of objects.
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
     format
         "raw", "text", "npy", "image" or "json"; without it the first bytes decide.
     header, delimiter, comment, decimal
-        Of a text: whether the first line has names; what separates fields (a character, "tab", "blanks", …), without it the first
-        line decides; what starts a comment; the mark in decimals.
+        Of a text: whether the first line has names; what separates fields (a character, "tab", "blanks", …);
+        what starts a comment; the mark in decimals. Without a delimiter the first line decides.
     strict
         Whether an entry or a line that cannot be read is an error. Else entries are left out, or NaN, NaT and "" where the other
         columns of their line are kept; a `ReadWarning` counts them.
@@ -84,17 +85,15 @@ def read(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | Non
     ...     masu.io.read(file.name, "price")
     array([5. , 7.5])
     """
-    tell = _Progress(progress)
+    tell = Progress(progress)
     options = _options("read", dtype, column, format, header, delimiter, comment, decimal, strict, alpha, offset, count)
     if _is_several(column):
-        found, names = {}, list(column)
-        for i, name in enumerate(names):
-            source = _Input(path, name, options, tell, i / len(names), (i + 1) / len(names))
-            source.align(len(next(iter(found.values()))) if found else None)
+        found = {}
+        for name, source in _columns(path, list(column), options, tell).items():
             found[name] = source.rows(0, source.places)
             source.warn()
     else:
-        source = _Input(path, column, options, tell)
+        source = _open(path, [column], options, tell)[0]
         found = source.whole()
         source.warn()
     tell(1)
@@ -108,8 +107,8 @@ def pieces(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | N
     """Iterates over a file in pieces of about `bytes` bytes, at least a row each: what `read` gives, cut along the first axis.
 
     Arrays in Fortran's order are cut along their last axis. A text without `column` gives its numbers in one dimension, line by line.
-    A text is parsed to its end when it is opened, and again where its numbers take more than 1 GiB. Other parameters and errors are
-    those of `read`.
+    A text is parsed to its end when it is opened, and again where its numbers take more than 1 GiB. Several columns are kept in memory,
+    unless the file is larger than half of the free memory. Other parameters and errors are those of `read`.
 
     >>> import masu, masu.io
     >>> h = masu.Histogram.of([], 4, (0, 256))
@@ -120,15 +119,13 @@ def pieces(path: str | os.PathLike[str], column: _Column | Sequence[_Column] | N
     """
     if bytes < 1:
         raise ValueError(f"pieces: bytes must be at least 1, got {bytes}")
-    tell = _Progress(progress)
+    tell = Progress(progress)
     options = _options("pieces", dtype, column, format, header, delimiter, comment, decimal, strict, alpha, offset, count)
     if not _is_several(column):
-        return _in_pieces(_Input(path, column, options, tell), bytes)
-    sources: dict[Any, _Input] = {}
-    for i, name in enumerate(names := list(column)):
-        source = sources[name] = _Input(path, name, options, tell, _PARSED * i / len(names), _PARSED * (i + 1) / len(names))
-        source.align(sources[names[0]].places if i else None)
-        source.last = 1.0 if i + 1 == len(names) else source.first  # the last one tells
+        return _in_pieces(_open(path, [column], options, tell)[0], bytes)
+    sources = _columns(path, list(column), options, tell)
+    for source in list(sources.values())[:-1]:
+        source.last = source.first  # the last one tells
     return _rows_in_pieces(sources, bytes)
 
 
@@ -138,7 +135,7 @@ def columns(path: str | os.PathLike[str], *, format: str | None = None, delimite
 
     Raises as `read` does, and OSError for what is no table.
     """
-    return _said(_masu.columns_of_input, os.fspath(path), {"format": format, "delimiter": delimiter, "comment": comment, "decimal": decimal})
+    return _said(_masu.columns_of_input, os.fsdecode(path), {"format": format, "delimiter": delimiter, "comment": comment, "decimal": decimal})
 
 
 def formats() -> list[tuple[str, str, str]]:
@@ -151,20 +148,9 @@ def formats() -> list[tuple[str, str, str]]:
     return _masu.formats()
 
 
-class _Progress:
-    """Passes fractions on, ten times a second."""
-
-    def __init__(self, call):
-        self.call, self.next = call, 0.0
-
-    def __call__(self, fraction):
-        if self.call is not None and (fraction >= 1 or time.monotonic() >= self.next):
-            self.call(float(fraction))
-            self.next = time.monotonic() + 0.1
-
-
 def _words(text):
-    """A text of masu::io with parameters instead of the command's options."""
+    """A text of masu::io with parameters instead of the command's options, and no commands."""
+    text = re.sub(r"(: is [^:]+): .* \| masu \.\.\.$", r"\1; masu does not read it, another library must", text)
     return re.sub(r"--([a-z-]+) ?", lambda found: {"input-format": "format"}.get(found[1], found[1]) + "=", text.replace("'name:", "'"))
 
 
@@ -179,7 +165,7 @@ def _said(call, *args):
 
 
 def _is_several(column):
-    return not (column is None or isinstance(column, (str, int, np.integer)))
+    return not (column is None or isinstance(column, (str, int, np.integer))) and np.iterable(column)
 
 
 def _options(name, dtype, column, format, header, delimiter, comment, decimal, strict, alpha, offset, count):
@@ -201,35 +187,48 @@ def _options(name, dtype, column, format, header, delimiter, comment, decimal, s
             "header": header, "texts": texts or dtype is str}
 
 
-def _of_column(options, column):
-    """The options with those of a column."""
-    named = isinstance(column, str)
-    if not (column is None or named) and column < 0:
-        raise ValueError(f"masu.io: column must be a name or a place from 0, got {column}")
-    texts = options["texts"] is True or isinstance(options["texts"], dict) and column in options["texts"]
-    return options | {"column": None if column is None else f"name:{column}" if named else f"number:{int(column) + 1}",
-                      "header": named if options["header"] is None else bool(options["header"]), "entries": "texts" if texts else "any"}
+def _open(path, columns, options, tell):
+    """Opens columns, read at once, or the one input where the only column is None."""
+    chosen, named = [], any(isinstance(column, str) for column in columns)
+    for column in columns:
+        if not (isinstance(column, (str, int, np.integer)) or column is None and len(columns) == 1) or isinstance(column, bool):
+            raise TypeError(f"masu.io: column must be a name, a place from 0 or a list of these, got {column!r:.80}")
+        if not (column is None or isinstance(column, str)) and column < 0:
+            raise ValueError(f"masu.io: column must be a name or a place from 0, got {column}")
+        texts = options["texts"] is True or isinstance(options["texts"], dict) and column in options["texts"]
+        chosen.append((f"name:{column}" if isinstance(column, str) else "" if column is None else f"number:{int(column) + 1}", "texts" if texts else "any"))
+    options = options | {"header": named if options["header"] is None else bool(options["header"]), "entries": chosen[0][1] if chosen else "any"}
+    parsed = _PARSED if options["dtype"] is None else 0.0
+
+    def reading(read, there_are):
+        tell(parsed * read / there_are if there_are else 0.0)
+    opened = _said(_masu.open_input, os.fsdecode(path), options, [] if columns == [None] else chosen, None if tell.call is None else reading)
+    step = (1 - parsed) / max(len(opened), 1)
+    return [_Input(source, column, options, tell, parsed + i * step, parsed + (i + 1) * step) for i, (source, column) in enumerate(zip(opened, columns))]
+
+
+def _columns(path, columns, options, tell):
+    """Columns whose entries stand among the rows of all."""
+    sources = dict(zip(columns, _open(path, columns, options, tell)))
+    places = None
+    for source in sources.values():
+        source.align(places)
+        places = source.places
+    return sources
 
 
 class _Input:
     """An opened input. `first` and `last`: its part of the progress."""
 
-    def __init__(self, path, column, options, tell, first=0.0, last=1.0):
-        options = _of_column(options, column)
-        self.tell, self.last = tell, last
-        self.first = first + _PARSED * (last - first)
-        reading = None
-        if tell.call is not None:
-            def reading(read, there_are):
-                tell(first + (self.first - first) * read / there_are if there_are else first)
-        self.source = _said(_masu.OpenedInput, os.fspath(path), options, reading)
+    def __init__(self, source, column, options, tell, first, last):
+        self.source, self.tell, self.first, self.last = source, tell, first, last
         self._look()
         self.is_text = self.info["format"] == "text"
         if not self.is_text and column is not None:
             raise ValueError(f"{self.info['name']}: has no columns: it is {self.info['format']}")
         self.parsed = self.is_text and options["dtype"] is None
         if not self.parsed:
-            self.first = first
+            self.first = 0.0
         self.matrix = self.is_text and column is None and self.info["kind"] == "numbers"
         self.shape = self.info["shape"] if self.info["shape"] or self.info["format"] in ("npy", "hdf5") else None
         self.done = 0

@@ -70,7 +70,8 @@ constexpr std::array<const char*, static_cast<std::size_t>(Name::count)> asked_n
 constexpr std::string_view flags[] = {"density",      "descending",     "keepdims",      "largest",
                                       "return_index", "return_inverse", "return_counts", "sorted"};
 // Parameters that are not given there.
-constexpr std::string_view absent[] = {"correction", "device", "equal_nan", "mean", "order", "sorter", "where"};
+constexpr std::string_view absent[] = {"correction", "device",   "equal_nan", "mean",
+                                       "order",      "progress", "sorter",    "where"};
 
 }  // namespace
 

@@ -7,8 +7,10 @@
 #include <masu/interrupt.h>
 #include <masu/io.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -25,6 +27,10 @@ namespace {
 
 using masu::io::SourceOptions;
 using masu::io::ValueNames;
+
+masu::io::Entries entries_of(std::string_view name) {
+  return name == "texts" ? masu::io::Entries::texts : masu::io::Entries::any;
+}
 
 // How an input is read: masu.io's words for SourceOptions.
 SourceOptions options_of(const nb::dict& given) {
@@ -47,7 +53,6 @@ SourceOptions options_of(const nb::dict& given) {
   take("count", options.count);
   take("boolean", options.boolean);
   take("alpha", options.alpha);
-  take("column", options.column);
   take("delimiter", options.delimiter);
   take("header", options.header);
   take("comment", options.comment);
@@ -57,7 +62,7 @@ SourceOptions options_of(const nb::dict& given) {
   if (format) options.format = masu::io::input_format_from_name(*format);
   if (dtype) options.dtype = masu::dtype_from_name(*dtype);
   if (big_endian) options.endian = masu::io::Endian::big;
-  if (entries) options.entries = *entries == "texts" ? masu::io::Entries::texts : masu::io::Entries::any;
+  if (entries) options.entries = entries_of(*entries);
   return options;
 }
 
@@ -72,18 +77,7 @@ class OpenedInput {
   }
 
  public:
-  // `reading`: called with the bytes of a text that are read and those that there are; None is not.
-  OpenedInput(const std::string& input, const nb::dict& given, nb::object reading) : reading_(std::move(reading)) {
-    SourceOptions options = options_of(given);
-    options.reading = [this](std::uint64_t read, std::uint64_t all) {
-      masu::check_interrupted();
-      if (!reading_.is_valid() || reading_.is_none()) return;
-      const nb::gil_scoped_acquire acquired;
-      reading_(read, all);
-    };
-    source_ = call([&] { return masu::io::open(input, options); });
-    reading_.reset();  // it may hold this object
-  }
+  explicit OpenedInput(std::unique_ptr<masu::io::Source> source) : source_(std::move(source)) {}
 
   // Reads into an array of the source's dtype; how many elements there were.
   std::uint64_t read(nb::handle target) {
@@ -157,10 +151,33 @@ class OpenedInput {
   }
 
  private:
-  nb::object reading_;
   std::unique_ptr<masu::io::Source> source_;
   mutable std::mutex mutex_;
 };
+
+// The columns of a table, each (column, entries), read at once; without any, the input as a whole. `reading`: called
+// with the bytes of a text that are read and those that there are; None is not.
+nb::list open_input(const std::string& input, const nb::dict& given,
+                    const std::vector<std::pair<std::string, std::string>>& columns, nb::handle reading) {
+  SourceOptions options = options_of(given);
+  options.reading = [reading](std::uint64_t read, std::uint64_t all) {
+    masu::check_interrupted();
+    if (reading.is_none()) return;
+    const nb::gil_scoped_acquire acquired;
+    reading(read, all);
+  };
+  std::vector<masu::io::ColumnChoice> choices;
+  for (const auto& [column, entries] : columns) choices.push_back({column, entries_of(entries)});
+  auto sources = call([&] {
+    if (!choices.empty()) return masu::io::open_columns(input, options, choices);
+    std::vector<std::unique_ptr<masu::io::Source>> whole;
+    whole.push_back(masu::io::open(input, options));
+    return whole;
+  });
+  nb::list opened;
+  for (auto& source : sources) opened.append(nb::cast(std::make_unique<OpenedInput>(std::move(source))));
+  return opened;
+}
 
 std::vector<std::string> columns(const std::string& input, const nb::dict& given) {
   const SourceOptions options = options_of(given);
@@ -178,14 +195,13 @@ nb::list formats() {
 
 void register_io(nb::module_& m) {
   nb::class_<OpenedInput>(m, "OpenedInput", "An input of masu::io that is read in pieces.")
-      .def(nb::init<const std::string&, const nb::dict&, nb::object>(), nb::arg("input"), nb::arg("options"),
-           nb::arg("reading").none())
       .def("read", &OpenedInput::read, nb::arg("target"))
       .def("retype", &OpenedInput::retype, nb::arg("dtype"))
       .def("info", &OpenedInput::info)
       .def("report", &OpenedInput::report)
       .def("gaps", &OpenedInput::gaps)
       .def("texts", &OpenedInput::texts);
+  m.def("open_input", open_input, nb::arg("input"), nb::arg("options"), nb::arg("columns"), nb::arg("reading").none());
   m.def("columns_of_input", columns, nb::arg("input"), nb::arg("options"));
   m.def("formats", formats);
 }

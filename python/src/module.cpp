@@ -7,8 +7,10 @@
 #include <masu/version.h>
 
 #include <dlfcn.h>
+#include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 namespace masu_python {
 namespace {
@@ -34,10 +36,35 @@ void translate(const std::exception_ptr& pointer, void*) {
   }
 }
 
-// Runs the handlers of the signals that have come. True when one raised an exception, which stays set.
+// A function of Python's that is told how far this thread's call is.
+struct Teller {
+  nb::handle tell;
+  std::uint64_t all = 0;
+  const masu::runtime::Progress* progress = nullptr;
+};
+thread_local Teller* teller = nullptr;
+
+// Runs the handlers of the signals that have come, and tells. True when one raised an exception, which stays set.
 bool signal_raised() {
   const nb::gil_scoped_acquire acquired;
-  return PyErr_CheckSignals() != 0;
+  if (PyErr_CheckSignals() != 0) return true;
+  if (teller == nullptr || teller->progress == nullptr || teller->all == 0) return false;
+  Teller* const own = std::exchange(teller, nullptr);
+  const auto done = static_cast<double>(std::min(own->progress->finished(), own->all - 1));
+  const nb::object answer =
+      nb::steal(PyObject_CallFunction(own->tell.ptr(), "d", done / static_cast<double>(own->all)));
+  teller = own;
+  return !answer.is_valid();
+}
+
+// work(), of which `tell` learns what part of `all` elements is done.
+nb::object telling(nb::handle tell, std::uint64_t all, nb::handle work) {
+  Teller own{tell, all};
+  struct Kept {
+    Teller* outer;
+    ~Kept() { teller = outer; }
+  } const kept{std::exchange(teller, &own)};
+  return nb::borrow(work)();
 }
 
 // A process may have loaded another libmasu, of a path of its own or of another package: inner functions would not fit.
@@ -61,7 +88,12 @@ void set_exception(const masu::Error& error) {
   PyErr_SetString(exception_for(error.code()), error.what());
 }
 
-Stoppable::Stoppable() : scope_(signal_raised) {}
+Stoppable::Stoppable() : scope_(signal_raised) {
+  if (teller != nullptr) teller->progress = &progress_.emplace();
+}
+Stoppable::~Stoppable() {
+  if (progress_ && teller != nullptr) teller->progress = nullptr;
+}
 
 void read_environment() {
   [[maybe_unused]] static const unsigned threads = masu::cpu_threads();
@@ -87,6 +119,7 @@ NB_MODULE(_masu, m) {
   }
   m.attr("DTYPES") = nb::tuple(dtypes);
   nb::register_exception_translator(translate);
+  m.def("telling", telling, nb::arg("tell"), nb::arg("all"), nb::arg("work"));
   register_device(m);
   register_device_array(m);
   register_quantiles(m);

@@ -2,11 +2,14 @@
 // What the files of the extension module share: how each adds its functions, and how a call of masu is made.
 #pragma once
 
+#include "runtime/progress.h"
+
 #include <masu/error.h>
 #include <masu/interrupt.h>
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace masu_python {
@@ -27,9 +30,13 @@ void set_exception(const masu::Error& error);
 class Stoppable {
  public:
   Stoppable();
+  ~Stoppable();
+  Stoppable(const Stoppable&) = delete;
+  Stoppable& operator=(const Stoppable&) = delete;
 
  private:
   masu::InterruptScope scope_;
+  std::optional<masu::runtime::Progress> progress_;  // for who is told
 };
 
 // Reads the environment, once, while no other thread of Python's can be writing the environment. With the GIL.

@@ -151,3 +151,14 @@ def test_the_example_draws_its_charts(tmp_path):
     example = pathlib.Path(__file__).parents[1] / "examples" / "histograms.py"
     subprocess.run([sys.executable, example, tmp_path], check=True)
     assert len(list(tmp_path.glob("*.svg"))) == 4
+
+
+@pytest.mark.parametrize("a,options,kind,words", [
+    (["a", "b"], {}, TypeError, "got <U1; texts need bins=masu.Bins.categories"), (np.array(["a"], object), {}, TypeError, "got object of str; texts need"),
+    ((x for x in range(3)), {}, TypeError, "got object of generator$"), ({1, 2}, {}, TypeError, "got object of set$"), (None, {}, TypeError, "got object of NoneType$"),
+    ([2**70], {}, TypeError, "got object of int$"), (np.array([], object), {}, TypeError, "got object$"), ("file.csv", {}, TypeError, "got <U8$"),
+    ([1, 2], {"range": (1, 2, 3)}, ValueError, r"range must be two numbers, got \(1, 2, 3\)"), ([1, 2], {"range": "0:5"}, ValueError, "range must be two numbers, got '0:5'"),
+    (np.array(["2026-01-01"], "M8[D]"), {}, TypeError, "take the numbers of dates")])
+def test_messages_of_odd_data(a, options, kind, words):
+    with pytest.raises(kind, match=words):
+        masu.Histogram.of(a, 2, **options)

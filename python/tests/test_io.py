@@ -159,6 +159,15 @@ def test_columns_are_those_of_pandas(n, holes, tmp_path):
     assert np.array_equal(np.concatenate([piece["t"] for piece in together]), found["t"], equal_nan=True)
 
 
+def test_columns_of_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=lambda: (tmp_path / "pipe").write_text("a,b,c\n1,x,2.5\n3,y,4\n"))
+    writer.start()
+    found = masu.io.read(tmp_path / "pipe", ["a", 1, "c"])
+    writer.join()
+    assert {name: x.tolist() for name, x in found.items()} == {"a": [1, 3], 1: ["x", "y"], "c": [2.5, 4]}
+
+
 def test_what_is_missing_is_counted_and_strict_refuses_it(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("a,b\n1,2\n,3\nx,4\n5\n6,7\n")
@@ -329,3 +338,26 @@ def test_docstrings():
         assert thing.__doc__, name
         for test in doctest.DocTestFinder().find(thing, name):
             assert not doctest.DocTestRunner().run(test).failed, name
+
+
+@pytest.mark.parametrize("column,kind,words", [
+    (1.0, TypeError, "column must be a name, a place from 0 or a list of these, got 1.0"), (True, TypeError, "got True"), ([None, "a"], TypeError, "got None"),
+    (["a", 1.5], TypeError, "got 1.5"), (["a", -1], ValueError, "got -1"), (["a", "z"], ValueError, "no column is named 'z'")])
+def test_columns_that_are_none(column, kind, words, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    for call in (masu.io.read, lambda *args: list(masu.io.pieces(*args))):
+        with pytest.raises(kind, match=words):
+            call(tmp_path / "t.csv", column)
+
+
+def test_other_names_of_files_and_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n")
+    path = os.fsencode(tmp_path / "t.csv")
+    for names in (("a", "b"), np.array(["a", "b"]), {"a": 1, "b": 2}, iter(["a", "b"])):
+        assert {name: x.tolist() for name, x in masu.io.read(path, names).items()} == {"a": [1, 2], "b": ["x", "y"]}
+    assert masu.io.read(path, []) == {} and masu.io.columns(path) == ["a", "b"]
+    # A name among the columns says that the first line has names, for places too.
+    assert masu.io.read(path, [0, "b"])[0].tolist() == [1, 2]
+    (tmp_path / "p.parquet").write_bytes(b"PAR1" + bytes(100))
+    with pytest.raises(OSError, match="is a Parquet file; masu does not read it, another library must$"):
+        masu.io.read(tmp_path / "p.parquet")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is installed: names, types and the command."""
 import ast
+import importlib.metadata
 import inspect
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -220,3 +222,11 @@ def test_the_module_needs_no_library_of_a_gpu():
     needed = subprocess.run([reader, "-d", module], capture_output=True, text=True, check=True).stdout
     assert "libmasu.so" in needed
     assert not any(name in needed for name in ("libcuda", "libOpenCL", "libcairo", "libpng", "libtbb"))
+
+
+@pytest.mark.skipif("MASU_TEST_RUN" not in os.environ, reason="whoever runs single tests may leave libraries out")
+def test_what_the_tests_read_is_installed():
+    """In ./test no test is left out because one of the libraries is missing."""
+    wanted = pathlib.Path(__file__).with_name("requirements.txt").read_text().splitlines()
+    names = [re.match(r"[\w-]+", line).group() for line in wanted if line and not line.startswith("#")]
+    assert {"h5py", "pillow", "scipy"} <= set(names) and not [name for name in names if not importlib.metadata.distribution(name)]

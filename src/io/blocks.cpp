@@ -19,23 +19,8 @@ constexpr std::size_t fast_block = std::size_t{1} << 18;
 constexpr std::size_t least_block = std::size_t{1} << 14;
 constexpr std::size_t longest_number = 1024;  // longer ones are left to TextFields
 
-// A set bit for each byte of a word that is `c`: the byte's highest one.
-constexpr std::uint64_t bytes_that_are(char c, std::uint64_t word) noexcept {
-  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7fU;
-  word ^= 0x0101010101010101U * static_cast<unsigned char>(c);
-  return ~(((word & low) + low) | word | low);
-}
 constexpr std::uint64_t count_of_bytes(std::uint64_t bits) noexcept {
   return (bits >> 7) * 0x0101010101010101U >> 56;
-}
-
-// The first of two characters, of which the text has one.
-const char* first_of(char a, char b, const char* at) noexcept {
-  for (;; at += 8) {
-    const std::uint64_t word = quick::load_eight(at);
-    const std::uint64_t found = bytes_that_are(a, word) | bytes_that_are(b, word);
-    if (found != 0) return at + std::countr_zero(found) / 8;
-  }
 }
 
 // Puts a number where `target` has elements of T; false where that takes more care.
@@ -106,14 +91,14 @@ class LineParser {
     for (const char* line = text_.data(); line != end;) {
       // Where fields are left out, the next line is looked for first, so that a processor works on several lines. Where
       // all are numbers, their parsing finds it sooner.
-      line_end_ = looks_ahead_ ? first_of('\n', '\n', line) : nullptr;
+      line_end_ = looks_ahead_ ? quick::first_of('\n', '\n', line) : nullptr;
       const std::uint64_t first = count_;
       const bool empty = *line == '\n' && run_.plain;
       at_ = line;
       const bool plain = empty || take_line();
       if (!plain) forget(first);
       if (plain != run_.plain || run_.end == run_.begin) open(plain, line, first);
-      if (line_end_ == nullptr) line_end_ = first_of('\n', '\n', plain ? at_ : line);
+      if (line_end_ == nullptr) line_end_ = quick::first_of('\n', '\n', plain ? at_ : line);
       line = line_end_ + 1;
       run_.end = offset(line);
       if (!plain) continue;
@@ -292,7 +277,7 @@ class LineParser {
     if (cut_.delimiter == '\0') {
       while (!is_stop(*at_)) ++at_;
     } else {
-      at_ = first_of(cut_.delimiter, '\n', at_);
+      at_ = quick::first_of(cut_.delimiter, '\n', at_);
       if (*at_ == '\n' && at_ != field && at_[-1] == '\r') --at_;
     }
     if (has_quotes_ && std::memchr(field, '"', static_cast<std::size_t>(at_ - field)) != nullptr) return false;
@@ -309,8 +294,8 @@ class LineParser {
     ++fields_;
     for (;; at_ += 8) {
       const std::uint64_t word = quick::load_eight(at_);
-      const std::uint64_t ends = bytes_that_are('\n', word);
-      const std::uint64_t delimiters = bytes_that_are(cut_.delimiter, word);
+      const std::uint64_t ends = quick::bytes_that_are('\n', word);
+      const std::uint64_t delimiters = quick::bytes_that_are(cut_.delimiter, word);
       fields_ += count_of_bytes(delimiters & (ends ^ (ends - 1)));  // those in front of the first end
       if (ends == 0) continue;
       at_ += std::countr_zero(ends) / 8;

@@ -4,33 +4,27 @@
 #include "io/reader.h"
 
 #include <fmt/format.h>
-#include <masu/device.h>
 #include <masu/error.h>
-#include <masu/sort.h>
 #include <sys/mman.h>
 #include <algorithm>
 #include <bit>
 #include <limits>
 #include <new>
-#include <numeric>
 #include <random>
 #include <utility>
 
 namespace masu::io {
 namespace {
 
-constexpr std::size_t first_slots = 1024;
+constexpr std::size_t first_slots = 64;
 constexpr std::size_t arena_block = std::size_t{1} << 20;
 constexpr std::size_t texts_ahead = 32;  // whose slots are fetched before the first of them is compared
 
 constexpr std::size_t large_page = std::size_t{1} << 21;
+constexpr std::size_t cache_line = 64;
 
-constexpr std::size_t least_sorted = 256;  // fewer texts are compared with each other
-constexpr unsigned most_depth = 16;
-
-constexpr char upper(char c) noexcept {
-  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-}
+constexpr std::size_t most_known = 4096;
+constexpr std::size_t known_together = 4;  // places for one text
 
 template <class T>
 std::uint64_t load(const char* from) noexcept {
@@ -89,35 +83,42 @@ std::uint64_t new_seed() {
 }  // namespace
 
 void* allocate_pages(std::size_t bytes) {
-  if (bytes < 2 * large_page) return ::operator new(bytes);
+  if (bytes < 2 * large_page) return ::operator new (bytes, std::align_val_t{cache_line});
   void* const address = ::operator new (bytes, std::align_val_t{large_page});
   ::madvise(address, bytes / large_page * large_page, MADV_HUGEPAGE);  // where there are none, small ones do
   return address;
 }
 
 void free_pages(void* address, std::size_t bytes) noexcept {
-  if (bytes < 2 * large_page) ::operator delete(address);
+  if (bytes < 2 * large_page) ::operator delete (address, std::align_val_t{cache_line});
   else ::operator delete (address, std::align_val_t{large_page});
 }
 
-Dictionary::Dictionary(Rules rules) : rules_(std::move(rules)), seed_(new_seed()), slots_(first_slots) {}
-
-std::uint64_t Dictionary::memory_bytes() const noexcept {
-  return slots_.capacity() * sizeof(Slot) + entries_.capacity() * entry_bytes + block_bytes_;
+Dictionary::Dictionary(Rules rules) : rules_(std::move(rules)), seed_(new_seed()), slots_(first_slots) {
+  if (rules_.taken != nullptr) *rules_.taken += memory_bytes();
 }
 
-void Dictionary::allow(std::uint64_t more) const {
-  if (rules_.memory == 0 || memory_bytes() + more <= rules_.memory) return;
+std::uint64_t Dictionary::memory_bytes() const noexcept {
+  return slots_.capacity() * sizeof(Slot) + entries_.capacity() * entry_bytes() + block_bytes_;
+}
+
+void Dictionary::take(std::uint64_t more) const {
+  const std::uint64_t taken = rules_.taken != nullptr ? rules_.taken->fetch_add(more) : memory_bytes();
+  if (rules_.memory == 0 || taken + more <= rules_.memory) return;
+  give_back(more);
   throw Error(ErrorCode::out_of_memory,
-              fmt::format("{}: its different texts need more than the {} MiB that they may take: {} of them were found "
-                          "so far (--memory)",
-                          rules_.name, rules_.memory >> 20, entries_.size()));
+              fmt::format("{}: its different texts need more than the {} MiB that they may take (--memory)",
+                          rules_.name, rules_.memory >> 20));
+}
+
+void Dictionary::give_back(std::uint64_t bytes) const noexcept {
+  if (rules_.taken != nullptr) rules_.taken->fetch_sub(bytes);
 }
 
 std::uint32_t Dictionary::hash(std::string_view text) {
   if (rules_.ignore_case) {
     folded_.resize(text.size());
-    std::transform(text.begin(), text.end(), folded_.begin(), upper);
+    std::transform(text.begin(), text.end(), folded_.begin(), upper_letter);
     text = folded_;
   }
   return static_cast<std::uint32_t>(hash_of(text, seed_));
@@ -127,82 +128,103 @@ bool Dictionary::same(const Entry& entry, std::string_view text) const noexcept 
   if (entry.size != text.size()) return false;
   const std::string_view kept = text_of(entry);
   if (!rules_.ignore_case) return same_bytes(kept, text);
-  return std::equal(kept.begin(), kept.end(), text.begin(), [](char a, char b) { return upper(a) == upper(b); });
+  return std::equal(kept.begin(), kept.end(), text.begin(),
+                    [](char a, char b) { return upper_letter(a) == upper_letter(b); });
 }
 
-std::uint32_t Dictionary::add_hashed(std::string_view text, std::uint32_t hash, std::uint64_t place,
-                                     std::uint64_t times) {
-  for (std::size_t at = slot_of(hash);; at = slot_of(static_cast<std::uint32_t>(at + 1))) {
+std::uint32_t Dictionary::add(const Item& item, std::uint64_t times) {
+  for (std::size_t at = slot_of(item.hash);; at = slot_of(static_cast<std::uint32_t>(at + 1))) {
     Slot& slot = slots_[at];
     if (slot.id == 0) {
-      const std::uint32_t id = insert(text, hash, place, times);
-      slot = {hash, id + 1};
+      const std::uint32_t id = insert(item, times);
+      slot = {item.hash, id + 1};
       if (entries_.size() > slots_.size() / 2) grow();
       return id;
     }
-    if (slot.hash != hash) continue;
+    if (slot.hash != item.hash) continue;
     Entry& entry = entries_[slot.id - 1];
-    if (!same(entry, text)) continue;
+    if (!same(entry, item.text)) continue;
     entry.count += times;
+    if (rules_.ignore_case && item.place < places_[slot.id - 1]) respell(slot.id - 1, item);
     return slot.id - 1;
   }
 }
 
-void Dictionary::fetch(std::span<const std::uint32_t> hashes) const {
-  for (const std::uint32_t hash : hashes) __builtin_prefetch(&slots_[slot_of(hash)]);
-  for (const std::uint32_t hash : hashes) {
-    std::size_t at = slot_of(hash);
-    while (slots_[at].id != 0 && slots_[at].hash != hash) at = slot_of(static_cast<std::uint32_t>(at + 1));
+std::uint32_t Dictionary::add(std::string_view text) {
+  const std::size_t size = text.size();
+  if (size > 16) return add({text, hash(text), 0}, 1);
+  const std::uint64_t first = size >= 8 ? load_word(text.data()) : load_short(text.data(), size);
+  const std::uint64_t last = size >= 8 ? load_word(text.data() + size - 8) : 0;
+  if (known_.empty()) known_.resize(most_known + known_together);
+  Known* const home = known_.data() + mix(first ^ size, last ^ odd_a) % most_known;
+  Known* at = home;
+  for (; at != home + known_together && at->size != Known::nothing; ++at) {
+    if (at->first != first || at->last != last || at->size != size) continue;
+    ++entries_[at->id].count;
+    return at->id;
+  }
+  const std::uint32_t id = add({text, hash(text), 0}, 1);
+  *(at != home + known_together ? at : home) = {first, last, static_cast<std::uint32_t>(size), id};
+  return id;
+}
+
+// Texts of several threads do not come in their order.
+void Dictionary::respell(std::uint32_t id, const Item& item) noexcept {
+  places_[id] = item.place;
+  Entry& entry = entries_[id];
+  char* kept = entry.inside.data();
+  if (entry.size > Entry::most_inside) std::memcpy(&kept, entry.inside.data() + head_bytes, sizeof kept);
+  std::copy(item.text.begin(), item.text.end(), kept);
+}
+
+void Dictionary::fetch(std::span<const Item> items) const {
+  for (const Item& item : items) __builtin_prefetch(&slots_[slot_of(item.hash)]);
+  for (const Item& item : items) {
+    std::size_t at = slot_of(item.hash);
+    while (slots_[at].id != 0 && slots_[at].hash != item.hash) at = slot_of(static_cast<std::uint32_t>(at + 1));
     if (slots_[at].id != 0) fetch(slots_[at].id - 1);
   }
 }
 
-void Dictionary::add(std::span<const std::string_view> texts, std::span<std::uint32_t> ids, std::uint64_t place) {
-  std::array<std::uint32_t, texts_ahead> hashes{};
-  for (std::size_t first = 0; first < texts.size(); first += texts_ahead) {
-    const std::size_t some = std::min(texts_ahead, texts.size() - first);
-    for (std::size_t i = 0; i < some; ++i) hashes[i] = hash(texts[first + i]);
-    fetch({hashes.data(), some});
-    for (std::size_t i = 0; i < some; ++i) {
-      const std::uint32_t id = add_hashed(texts[first + i], hashes[i], place + first + i, 1);
-      if (!ids.empty()) ids[first + i] = id;
-    }
+void Dictionary::add(std::span<const Item> items, std::span<std::uint32_t> ids) {
+  for (std::size_t first = 0; first < items.size(); first += texts_ahead) {
+    const auto some = items.subspan(first, std::min(texts_ahead, items.size() - first));
+    fetch(some);
+    for (std::size_t i = 0; i < some.size(); ++i) ids[first + i] = add(some[i], 1);
   }
 }
 
-void Dictionary::merge(std::span<const Dictionary> others, std::span<std::vector<std::uint32_t>> ids) {
-  std::vector<std::uint32_t> next(others.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) ids[i].resize(others[i].size());
-  for (;;) {
-    std::size_t first = others.size();
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      if (next[i] == others[i].size()) continue;
-      if (first == others.size() || others[i].places_[next[i]] < others[first].places_[next[first]]) first = i;
-    }
-    if (first == others.size()) return;
-    const Dictionary& other = others[first];
-    const std::uint32_t from = next[first]++;
-    if (from % texts_ahead == 0)
-      fetch(std::span(other.hashes_).subspan(from, std::min<std::size_t>(texts_ahead, other.size() - from)));
-    const std::uint32_t id = add_hashed(other[from], other.hashes_[from], other.places_[from], other.count(from));
-    if (!ids.empty()) ids[first][from] = id;
+std::vector<std::uint32_t> Dictionary::merge(const Dictionary& other) {
+  std::vector<std::uint32_t> ids;
+  ids.reserve(other.size());
+  std::array<Item, texts_ahead> items;
+  for (std::uint32_t id = 0; id < other.size(); ++id) {
+    const std::uint32_t some = id % texts_ahead;
+    for (std::uint32_t i = 0; some == 0 && i < std::min<std::size_t>(texts_ahead, other.size() - id); ++i)
+      items[i] = other.item(id + i);
+    if (some == 0) fetch(std::span(items).first(std::min<std::size_t>(texts_ahead, other.size() - id)));
+    ids.push_back(add(items[some], other.count(id)));
   }
+  return ids;
 }
 
-std::uint32_t Dictionary::insert(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times) {
+std::uint32_t Dictionary::insert(const Item& item, std::uint64_t times) {
+  const std::string_view text = item.text;
   // Each slot must be one that a hash can tell.
-  constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max() / 2;
+  const std::size_t most = std::numeric_limits<std::uint32_t>::max() / (rules_.taken != nullptr ? 128 : 2);
   if (entries_.size() >= most || text.size() > std::numeric_limits<std::uint32_t>::max()) {
     throw Error(ErrorCode::out_of_memory, fmt::format("{}: more than {} different texts", rules_.name, most));
   }
   if (entries_.size() == entries_.capacity()) {
-    const std::size_t room = std::max<std::size_t>(first_slots / 2, entries_.capacity() * 2);
-    allow(room * entry_bytes);  // while they are moved, the old ones are there too
+    const std::size_t before = entries_.capacity();
+    const std::size_t room = std::max<std::size_t>(first_slots / 2, before * 2);
+    take(room * entry_bytes());  // while they are moved, the old ones are there too
     entries_.reserve(room);
-    places_.reserve(room);
+    if (rules_.ignore_case) places_.reserve(room);
     hashes_.reserve(room);
+    give_back(before * entry_bytes());
   }
-  Entry entry;
+  Entry entry{};
   entry.count = times;
   entry.size = static_cast<std::uint32_t>(text.size());
   if (text.size() <= Entry::most_inside) {
@@ -213,16 +235,24 @@ std::uint32_t Dictionary::insert(std::string_view text, std::uint32_t hash, std:
     std::memcpy(entry.inside.data() + head_bytes, &kept, sizeof kept);
   }
   entries_.push_back(entry);
-  places_.push_back(place);
-  hashes_.push_back(hash);
+  if (rules_.ignore_case) places_.push_back(item.place);
+  hashes_.push_back(item.hash);
   return static_cast<std::uint32_t>(entries_.size() - 1);
+}
+
+void Dictionary::forget_entries() noexcept {
+  slots_ = {};
+  entries_ = {};
+  known_ = {};
+  places_ = {};
+  hashes_ = {};
 }
 
 const char* Dictionary::keep(std::string_view text) {
   if (room_ < text.size()) {
     const std::size_t bytes =
         std::max(std::min(arena_block, std::max<std::size_t>(first_slots, block_bytes_)), text.size());
-    allow(bytes);
+    take(bytes);
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(bytes));
     block_bytes_ += bytes;
     free_ = blocks_.back().get();
@@ -236,72 +266,14 @@ const char* Dictionary::keep(std::string_view text) {
 }
 
 void Dictionary::grow() {
-  allow(2 * slots_.size() * sizeof(Slot));
+  take(2 * slots_.size() * sizeof(Slot));
+  give_back(slots_.size() * sizeof(Slot));
   slots_ = decltype(slots_)(2 * slots_.size());
   for (std::uint32_t id = 0; id < entries_.size(); ++id) {
     std::size_t at = slot_of(hashes_[id]);
     while (slots_[at].id != 0) at = slot_of(static_cast<std::uint32_t>(at + 1));
     slots_[at] = {hashes_[id], id + 1};
   }
-}
-
-// The bytes that order a text from a place on.
-std::uint64_t Dictionary::order_key(std::uint32_t id, std::size_t from) const noexcept {
-  const std::string_view text = (*this)[id];
-  std::uint64_t key = 0;
-  for (std::size_t i = from; i < from + sizeof key; ++i) {
-    const char c = i >= text.size() ? '\0' : rules_.ignore_case ? upper(text[i]) : text[i];
-    key = key << 8 | static_cast<unsigned char>(c);
-  }
-  return key;
-}
-
-bool Dictionary::before(std::uint32_t a, std::uint32_t b) const noexcept {
-  const std::string_view left = (*this)[a];
-  const std::string_view right = (*this)[b];
-  if (!rules_.ignore_case) return left < right;
-  return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(), [](char x, char y) {
-    return static_cast<unsigned char>(upper(x)) < static_cast<unsigned char>(upper(y));
-  });
-}
-
-// How many bytes all of some texts begin with.
-std::size_t Dictionary::common_bytes(std::span<const std::uint32_t> ids) const noexcept {
-  std::string_view common = (*this)[ids.front()];
-  for (const std::uint32_t id : ids) {
-    const std::string_view text = (*this)[id];
-    const auto last = std::mismatch(common.begin(), common.end(), text.begin(), text.end(), [this](char a, char b) {
-      return rules_.ignore_case ? upper(a) == upper(b) : a == b;
-    });
-    common = common.substr(0, static_cast<std::size_t>(last.first - common.begin()));
-    if (common.empty()) break;
-  }
-  return common.size();
-}
-
-// By the eight bytes after those that all begin with, as whole numbers; then the texts in which these are equal.
-void Dictionary::put_in_order(std::span<std::uint32_t> ids, unsigned depth) const {
-  const auto compare = [&](std::span<std::uint32_t> some) {
-    std::sort(some.begin(), some.end(), [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });
-  };
-  if (ids.size() < least_sorted || depth == most_depth) return compare(ids);
-  const std::size_t from = common_bytes(ids);
-  std::vector<std::uint64_t> keys(ids.size());
-  for (std::size_t i = 0; i < ids.size(); ++i) keys[i] = order_key(ids[i], from);
-  sort_by_key(Device::open("cpu"), MutableArrayView(keys), RecordsView(ids.data(), sizeof ids[0], ids.size()));
-  for (std::size_t first = 0; first < ids.size();) {
-    std::size_t end = first + 1;
-    while (end < ids.size() && keys[end] == keys[first]) ++end;
-    if (end - first > 1) put_in_order(ids.subspan(first, end - first), depth + 1);
-    first = end;
-  }
-}
-
-std::vector<std::uint32_t> Dictionary::in_order() const {
-  std::vector<std::uint32_t> ids(size());
-  std::iota(ids.begin(), ids.end(), 0U);
-  if (!ids.empty()) put_in_order(ids, 0);
-  return ids;
 }
 
 }  // namespace masu::io

@@ -3,16 +3,24 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu::io {
+
+constexpr char upper_letter(char c) noexcept {
+  return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
 
 void* allocate_pages(std::size_t bytes);
 void free_pages(void* address, std::size_t bytes) noexcept;
@@ -26,6 +34,12 @@ struct LargePages {
   explicit LargePages(const LargePages<U>& /*other*/) noexcept {}
   [[nodiscard]] T* allocate(std::size_t count) { return static_cast<T*>(allocate_pages(count * sizeof(T))); }
   void deallocate(T* address, std::size_t count) noexcept { free_pages(address, count * sizeof(T)); }
+  // Elements without a value stay as the pages are.
+  template <class U, class... Values>
+  void construct(U* at, Values&&... values) {
+    if constexpr (sizeof...(Values) == 0) ::new (static_cast<void*>(at)) U;
+    else ::new (static_cast<void*>(at)) U(std::forward<Values>(values)...);
+  }
   friend bool operator==(LargePages /*a*/, LargePages /*b*/) noexcept { return true; }
 };
 
@@ -33,27 +47,28 @@ struct LargePages {
 class Dictionary {
  public:
   struct Rules {
-    std::uint64_t memory = 0;  // bytes that it may take; 0: no limit
-    bool ignore_case = false;  // a-z are A-Z; a text keeps the spelling that came first
-    std::string name;          // of the input, for errors
+    std::uint64_t memory = 0;                     // bytes that it may take; 0: no limit
+    bool ignore_case = false;                     // a-z are A-Z; a text keeps the spelling that came first
+    std::string name;                             // of the input, for errors
+    std::atomic<std::uint64_t>* taken = nullptr;  // by dictionaries that share the memory; null: it is for this one
   };
   explicit Dictionary(Rules rules);
 
-  // The id of a text, which counts once, or `times`, more. `place` is kept where the text is new. Throws out_of_memory
-  // where the limit would be passed.
-  std::uint32_t add(std::string_view text, std::uint64_t place = 0, std::uint64_t times = 1) {
-    return add_hashed(text, hash(text), place, times);
-  }
-  // The same of many texts, faster where they are many different ones. `ids` may be empty. Places count on from
-  // `place`.
-  void add(std::span<const std::string_view> texts, std::span<std::uint32_t> ids, std::uint64_t place = 0);
-  // Adds what others of the same rules have, as if all their texts came after those of this one, by their places, which
-  // grow with the ids of each: several threads count what they get, and ids are those of one. `ids`, empty or a list
-  // for each of the others, gets the ids that theirs have here.
-  void merge(std::span<const Dictionary> others, std::span<std::vector<std::uint32_t>> ids = {});
-
-  // Changes Rules::memory.
-  void limit(std::uint64_t memory) noexcept { rules_.memory = memory; }
+  struct Item {
+    std::string_view text;
+    std::uint32_t hash = 0;
+    std::uint64_t place = 0;  // in the input
+  };
+  [[nodiscard]] std::uint32_t hash(std::string_view text);
+  // The id of a text, which counts once, or `times`, more. Throws out_of_memory where the limit would be passed.
+  std::uint32_t add(const Item& item, std::uint64_t times);
+  // The same, fast where few different short texts are added.
+  std::uint32_t add(std::string_view text);
+  // The same of many texts, faster where they are many different ones.
+  void add(std::span<const Item> items, std::span<std::uint32_t> ids);
+  // Adds what another of the same rules has, as if its texts came after those of this one. Returns the ids that they
+  // have here.
+  std::vector<std::uint32_t> merge(const Dictionary& other);
 
   [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
   // Valid until a text is added.
@@ -61,54 +76,65 @@ class Dictionary {
   [[nodiscard]] std::uint64_t count(std::uint32_t id) const noexcept { return entries_[id].count; }
   // Before a text is asked for soon.
   void fetch(std::uint32_t id) const noexcept { __builtin_prefetch(&entries_[id]); }
-  // The place that came with the text when it was new.
-  [[nodiscard]] std::uint64_t place(std::uint32_t id) const noexcept { return places_[id]; }
+  // A text with its hash, and with ignore_case the place of its spelling, which is the first.
+  [[nodiscard]] Item item(std::uint32_t id) const noexcept {
+    return {(*this)[id], hashes_[id], places_.empty() ? 0 : places_[id]};
+  }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
-  // All ids by the bytes of their texts; with ignore_case by those that a-z have as A-Z.
-  [[nodiscard]] std::vector<std::uint32_t> in_order() const;
-
- private:
-  // A short text lies in the entry, so that finding it touches one line of the cache.
-  struct Entry {
+  // A text and its count. A short one lies in the entry, so that finding it touches one line of the cache.
+  struct alignas(32) Entry {
     static constexpr std::size_t most_inside = 20;
-    std::uint64_t count = 0;
-    std::uint32_t size = 0;
-    std::array<char, most_inside> inside{};  // or the address of a longer text, after its first bytes
+    std::uint64_t count;
+    std::uint32_t size;
+    std::array<char, most_inside> inside;  // or the address of a longer text, after its first bytes
   };
-  static constexpr std::size_t head_bytes = Entry::most_inside - sizeof(const char*);
-  static constexpr std::size_t entry_bytes = sizeof(Entry) + sizeof(std::uint64_t) + sizeof(std::uint32_t);
-  // An id + 1; 0 is free.
-  struct Slot {
-    std::uint32_t hash = 0;
-    std::uint32_t id = 0;
-  };
-
+  [[nodiscard]] const Entry& entry(std::uint32_t id) const noexcept { return entries_[id]; }
+  // Of a copy too, as long as the dictionary is there.
   [[nodiscard]] static std::string_view text_of(const Entry& entry) noexcept {
     if (entry.size <= Entry::most_inside) return {entry.inside.data(), entry.size};
     const char* text = nullptr;
     std::memcpy(&text, entry.inside.data() + head_bytes, sizeof text);
     return {text, entry.size};
   }
-  [[nodiscard]] std::uint32_t hash(std::string_view text);
+  // Only what copies of entries need stays.
+  void forget_entries() noexcept;
+
+ private:
+  static constexpr std::size_t head_bytes = Entry::most_inside - sizeof(const char*);
+  [[nodiscard]] std::size_t entry_bytes() const noexcept {
+    return sizeof(Entry) + sizeof(std::uint32_t) + (rules_.ignore_case ? sizeof(std::uint64_t) : 0);
+  }
+  // An id + 1; 0 is free.
+  struct Slot {
+    std::uint32_t hash = 0;
+    std::uint32_t id = 0;
+  };
+
+  // A short text that add() found: its size, all of its bytes as two words, and its id.
+  struct Known {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+    std::uint32_t size = nothing;
+    std::uint32_t id = 0;
+    static constexpr std::uint32_t nothing = std::numeric_limits<std::uint32_t>::max();
+  };
   [[nodiscard]] std::size_t slot_of(std::uint32_t hash) const noexcept { return hash & (slots_.size() - 1); }
   [[nodiscard]] bool same(const Entry& entry, std::string_view text) const noexcept;
-  std::uint32_t add_hashed(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times);
-  std::uint32_t insert(std::string_view text, std::uint32_t hash, std::uint64_t place, std::uint64_t times);
-  [[nodiscard]] std::uint64_t order_key(std::uint32_t id, std::size_t from) const noexcept;
-  [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept;
-  [[nodiscard]] std::size_t common_bytes(std::span<const std::uint32_t> ids) const noexcept;
-  void put_in_order(std::span<std::uint32_t> ids, unsigned depth) const;
-  void fetch(std::span<const std::uint32_t> hashes) const;
+  std::uint32_t insert(const Item& item, std::uint64_t times);
+  void respell(std::uint32_t id, const Item& item) noexcept;
+  void fetch(std::span<const Item> items) const;
   const char* keep(std::string_view text);
   void grow();
-  void allow(std::uint64_t more) const;
+  void take(std::uint64_t more) const;
+  void give_back(std::uint64_t bytes) const noexcept;
 
   Rules rules_;
   std::uint64_t seed_;
   std::vector<Slot, LargePages<Slot>> slots_;  // a power of two, at most half of them taken
   std::vector<Entry, LargePages<Entry>> entries_;
-  std::vector<std::uint64_t> places_;
+  std::vector<Known> known_;
+  std::vector<std::uint64_t> places_;  // with ignore_case
   std::vector<std::uint32_t> hashes_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   char* free_ = nullptr;  // of the last block

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries of a text that are no numbers: texts, counted in a dictionary and given as their places in its order, and
 // dates. Files are read in parts, each on a thread.
-#include "io/dictionary.h"
-#include "io/instants.h"
-#include "io/rows.h"
+#include "io/entry_column.h"
 #include "io/sources.h"
-#include "io/text_column.h"
 #include "runtime/environment.h"
 #include "runtime/parallel.h"
 
@@ -13,14 +10,16 @@
 #include <masu/device.h>
 #include <masu/interrupt.h>
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -29,40 +28,23 @@ namespace {
 
 constexpr std::uint64_t looked_at = 2048;                     // entries that one thread reads before others are started
 constexpr std::uint64_t least_part = std::uint64_t{2} << 20;  // bytes for a thread
-constexpr std::size_t values_ahead = 16;                      // whose texts are fetched
-constexpr std::size_t batch_texts = 64;
-constexpr std::size_t batch_bytes = std::size_t{1} << 15;
-constexpr unsigned part_shift = 48;  // entries of a part are fewer, so places grow from part to part
 constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;  // so that few texts in front of a number always fit
 constexpr std::uint64_t unknown_memory = std::uint64_t{1} << 30;
 
-// What the entries are, as far as they are known; later ones stand over earlier ones.
-enum class Kind { texts, instants, numbers };
-
 class Texts final : public ValueNames {
  public:
-  explicit Texts(Dictionary dictionary)
-      : ValueNames(ValueNames::Kind::texts), dictionary_(std::move(dictionary)), order_(dictionary_.in_order()) {
-    counts_.reserve(order_.size());
-    for (const std::uint32_t id : order_) counts_.push_back(dictionary_.count(id));
+  // After texts.put_in_order().
+  explicit Texts(std::unique_ptr<const CountedTexts> texts)
+      : ValueNames(ValueNames::Kind::texts), texts_(std::move(texts)), counts_(texts_->size()) {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] = texts_->count(i);
   }
-  // They are asked for in their order mostly, in which they do not lie.
   [[nodiscard]] std::string operator()(std::int64_t value) const override {
-    const auto at = static_cast<std::size_t>(value);
-    dictionary_.fetch(order_[std::min(at + values_ahead, order_.size() - 1)]);
-    return std::string(dictionary_[order_[at]]);
+    return std::string((*texts_)[static_cast<std::uint64_t>(value)]);
   }
   [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept override { return counts_; }
-  // The value of each id.
-  [[nodiscard]] std::vector<std::uint32_t> values() const {
-    std::vector<std::uint32_t> values(order_.size());
-    for (std::uint32_t i = 0; i < order_.size(); ++i) values[order_[i]] = i;
-    return values;
-  }
 
  private:
-  Dictionary dictionary_;
-  std::vector<std::uint32_t> order_;
+  std::unique_ptr<const CountedTexts> texts_;
   std::vector<std::uint64_t> counts_;
 };
 
@@ -75,8 +57,8 @@ class Instants final : public ValueNames {
   InstantForm least_;
 };
 
-// Adds the report of the part that follows.
-void append(TextReport& all, const TextReport& part) {
+// Adds the report of the part that follows. Returns how many lines are in front of that part's own count.
+std::uint64_t append(TextReport& all, const TextReport& part) {
   const std::uint64_t before = part.lines_known ? 0 : all.end_line - part.begin_line;
   for (std::size_t i = 0; i < all.left_out.size(); ++i) {
     TextReport::Kind& kind = all.left_out[i];
@@ -88,153 +70,63 @@ void append(TextReport& all, const TextReport& part) {
   all.lines += part.lines;
   all.comment_lines += part.comment_lines;
   all.end_line = part.end_line + before;
+  return before;
 }
 
-// The entries of some of the lines.
-struct Found {
-  Found(const SourceOptions& options, const std::string& name)
-      : dictionary({options.memory, options.ignore_case, name}), gaps(options.tmpdir, options.memory) {}
-  Dictionary dictionary;
-  std::vector<std::uint32_t> ids;
-  std::vector<std::int64_t> instants;
-  InstantForm form = InstantForm::day;
-  std::uint64_t count = 0;    // entries that were read
-  std::uint64_t missing = 0;  // and left out in front of the last of them
-  Gaps gaps;
-  TextReport report;
-  std::exception_ptr error;
+// A column that is wanted, or the whole lines.
+struct Wanted {
+  explicit Wanted(SourceOptions given)
+      : options(std::move(given)), kind(options.entries == Entries::numbers ? EntryKind::numbers : EntryKind::texts) {}
+  SourceOptions options;
+  std::atomic<EntryKind> kind;
+  std::vector<FoundEntries> parts;
+  std::unique_ptr<CountedTexts> texts;  // of all parts
+
+  // Each part may take `memory` bytes.
+  void begin(std::uint64_t count, std::uint64_t memory, const std::string& name) {
+    SourceOptions of_part = options;
+    of_part.memory = memory;
+    parts.clear();
+    for (std::uint64_t i = 0; i < count; ++i) parts.emplace_back(of_part, name);
+    texts = std::make_unique<CountedTexts>(Dictionary::Rules{options.memory, options.ignore_case, name});
+  }
 };
 
-// Reads entries, which are taken to be of a kind until one shows that all are of another.
-class EntryReader {
- public:
-  EntryReader(Rows& rows, const SourceOptions& options, std::atomic<Kind>& kind, Found& found, std::uint64_t part)
-      : rows_(rows), options_(options), kind_(kind), found_(found), place_(part << part_shift) {}
+bool same_kinds(const std::deque<Wanted>& wanted, std::span<const EntryKind> kinds) {
+  return std::ranges::equal(wanted, kinds, {}, [](const Wanted& each) { return each.kind.load(); });
+}
 
-  // Up to `most` more; false after the last one.
+// Reads rows for all columns at once.
+class TableReader {
+ public:
+  TableReader(Rows& rows, std::deque<Wanted>& wanted, const std::deque<SourceOptions>& options, std::uint64_t part)
+      : rows_(rows) {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::optional<std::size_t> column = rows.fields().empty() ? std::nullopt : std::optional(i);
+      columns_.push_back(std::make_unique<EntryColumn>(rows, column, options[i], wanted[i].kind, wanted[i].parts[part],
+                                                       *wanted[i].texts, part));
+    }
+  }
+  // Up to `most` more rows; false after the last one. Ends early where a column turns out to be of another kind.
   bool read(std::uint64_t most) {
-    const std::uint64_t end = found_.count + most;
-    const bool more = kind_ == Kind::texts ? read_texts(end) : read_instants(end);
-    found_.report = rows_.report();
+    bool more = true;
+    bool same = true;
+    EntryColumn& first = *columns_.front();
+    const std::span others = std::span(columns_).subspan(1);
+    for (; same && most != 0 && (more = rows_.next()); --most) {
+      same = first.take();
+      for (const auto& column : others) same = column->take() && same;
+    }
+    for (const auto& column : columns_) column->end(more);
     return more;
+  }
+  void flush() {
+    for (const auto& column : columns_) column->flush();
   }
 
  private:
-  [[nodiscard]] bool by_line() const noexcept { return rows_.fields().empty(); }
-  [[nodiscard]] std::string_view entry() const noexcept { return by_line() ? rows_.text() : rows_.fields().front(); }
-
-  bool read_texts(std::uint64_t end) {
-    while (found_.count < end) {
-      if (!rows_.next()) {
-        flush();
-        return false;
-      }
-      const std::string_view text = entry();
-      if (trimmed(text).empty()) {
-        if (options_.strict || !options_.needed_by.empty()) flush();  // it may be an error of another kind's
-        if (kind_ != Kind::texts) return true;
-        rows_.leave_out(text, "a text");
-        continue;
-      }
-      add_place();
-      sizes_[batch_++] = text.size();
-      held_ += text;
-      if (batch_ < batch_texts && held_.size() < batch_bytes) continue;
-      flush();
-      if (kind_ != Kind::texts) return true;
-    }
-    flush();
-    return true;
-  }
-  // Many texts at a time are found faster than one.
-  void flush() {
-    std::array<std::string_view, batch_texts> texts;
-    for (std::size_t i = 0, at = 0; i < batch_; at += sizes_[i++])
-      texts[i] = std::string_view(held_).substr(at, sizes_[i]);
-    std::span<std::uint32_t> ids;
-    if (!options_.any_order) {
-      check_memory(found_.ids, batch_);
-      found_.ids.resize(found_.ids.size() + batch_);
-      ids = std::span(found_.ids).last(batch_);
-    }
-    const std::uint32_t known = found_.dictionary.size();
-    found_.dictionary.add(std::span(texts).first(batch_), ids, place_);
-    place_ += batch_;
-    for (std::uint32_t id = known; id < found_.dictionary.size() && options_.entries != Entries::texts; ++id) {
-      look_at(found_.dictionary[id]);
-    }
-    held_.clear();
-    batch_ = 0;
-  }
-  // Whether a new text shows that the entries are something else.
-  void look_at(std::string_view text) {
-    Kind is = parse_instant(trimmed(text)) ? Kind::instants : Kind::texts;
-    if (has_number(text)) is = Kind::numbers;
-    for (Kind known = kind_; known < is && !kind_.compare_exchange_weak(known, is);) {
-    }
-  }
-  bool has_number(std::string_view text) {
-    const char delimiter = rows_.delimiter();
-    for (std::size_t at = 0; at <= text.size();) {
-      std::size_t end = std::string_view::npos;
-      if (by_line()) end = delimiter == '\0' ? text.find_first_of(white_space, at) : text.find(delimiter, at);
-      std::string_view field = text.substr(at, end - at);
-      if (by_line() && field.size() > 1 && field.front() == '"' && field.back() == '"')
-        field = field.substr(1, field.size() - 2);
-      if (parse_any_number(number_text(field, options_.decimal == ",", pointed_)).kind != TextNumber::no_number)
-        return true;
-      if (end == std::string_view::npos) return false;
-      at = end + 1;
-    }
-    return false;
-  }
-
-  bool read_instants(std::uint64_t end) {
-    while (found_.count < end) {
-      if (!rows_.next()) return false;
-      const std::string_view text = trimmed(entry());
-      const std::optional<Instant> instant = parse_instant(text);
-      if (!instant) {
-        if (!text.empty() && has_number(text)) {
-          kind_ = Kind::numbers;
-          return true;
-        }
-        rows_.leave_out(entry(), "a date or a time");
-        continue;
-      }
-      add_place();
-      check_memory(found_.instants, 1);
-      found_.instants.push_back(instant->us);
-      found_.form = std::max(found_.form, instant->form);
-      if (found_.count % looked_at == 0 && kind_ != Kind::instants) return true;
-    }
-    return true;
-  }
-
-  void add_place() {
-    if (options_.places && rows_.place() - found_.count != found_.missing) {
-      const std::uint64_t missing = rows_.place() - found_.count;
-      found_.gaps.add(found_.count, missing - found_.missing);
-      found_.missing = missing;
-    }
-    ++found_.count;
-  }
-  template <class T>
-  void check_memory(const std::vector<T>& values, std::size_t more) const {
-    if ((values.size() + more) * sizeof(T) <= options_.memory) return;
-    throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: its entries take more than {} MiB (--memory)", rows_.name(), options_.memory >> 20));
-  }
-
   Rows& rows_;
-  const SourceOptions& options_;
-  std::atomic<Kind>& kind_;
-  Found& found_;
-  std::uint64_t place_;
-  std::array<std::size_t, batch_texts> sizes_{};
-  std::size_t batch_ = 0;
-  std::string held_;
-  std::string pointed_;
+  std::vector<std::unique_ptr<EntryColumn>> columns_;
 };
 
 class EntrySource final : public Source {
@@ -243,13 +135,14 @@ class EntrySource final : public Source {
       : info_(std::move(info)), options_(std::move(options)), gaps_(options_.tmpdir, options_.memory) {}
 
   // What the parts have found becomes the values.
-  void take(std::vector<Found> parts, Kind kind) {
+  void take(std::vector<FoundEntries> parts, std::unique_ptr<CountedTexts> texts, EntryKind kind) {
     InstantForm form = InstantForm::day;
     std::uint64_t count = 0;
     report_ = parts.front().report;
     std::vector<Source::Gap> gaps(1);
-    for (const Found& part : parts) {
-      if (&part != &parts.front()) append(report_, part.report);
+    std::vector<std::uint64_t> lines(1);
+    for (const FoundEntries& part : parts) {
+      if (&part != &parts.front()) lines.push_back(append(report_, part.report));
       for (std::uint64_t i = 0, before = 0; part.gaps.read(i, gaps) != 0; ++i) {
         gaps_.add(count + gaps.front().number, gaps.front().missing - std::exchange(before, gaps.front().missing));
       }
@@ -258,25 +151,35 @@ class EntrySource final : public Source {
       if (options_.places && after != 0) gaps_.add(count, after);
       form = std::max(form, part.form);
     }
-    report_.instants = report_.texts = kind == Kind::instants;
+    report_.texts = kind == EntryKind::numbers ? options_.entries == Entries::any : kind == EntryKind::instants;
+    report_.instants = kind == EntryKind::instants;
     info_.count = count;
-    if (kind == Kind::instants) take_instants(parts, form);
-    else take_texts(parts);
+    if (kind == EntryKind::instants) take_instants(parts, form);
+    else if (kind == EntryKind::texts) take_texts(parts, std::move(texts));
+    else take_numbers(parts, lines);
   }
 
   [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
   std::uint64_t read(void* target, std::uint64_t count) override {
     count = std::min(count, *info_.count - position_);
-    if (options_.any_order && !instants_given()) read_counted(static_cast<std::uint32_t*>(target), count);
+    if (!numbers_.empty()) read_numbers(static_cast<std::uint64_t*>(target), count);
+    else if (options_.any_order && !instants_given()) read_counted(static_cast<std::uint32_t*>(target), count);
     else if (count != 0) std::memcpy(target, at(position_), count * size_of(info_.dtype));
     position_ += count;
     return count;
   }
   std::optional<ArrayView> view(std::uint64_t count) override {
-    if (options_.any_order && !instants_given()) return std::nullopt;
+    if (!numbers_.empty() || (options_.any_order && !instants_given())) return std::nullopt;
     count = std::min(count, *info_.count - position_);
     const std::uint64_t first = std::exchange(position_, position_ + count);
     return ArrayView(info_.dtype, at(first), count);
+  }
+  bool retype(Dtype dtype) override {
+    if (numbers_.empty() || (dtype != Dtype::i64 && dtype != Dtype::u64 && dtype != Dtype::f64)) return false;
+    const FloatingPointScope usual;
+    for (TextColumn& part : numbers_) part.retype(dtype);
+    info_.dtype = dtype;
+    return true;
   }
   void rewind() override { position_ = counted_ = within_ = 0; }
   [[nodiscard]] TextReport report() const override { return report_; }
@@ -293,7 +196,7 @@ class EntrySource final : public Source {
   [[nodiscard]] const void* at(std::uint64_t first) const noexcept {
     return instants_given() ? static_cast<const void*>(instants_.data() + first) : values_.data() + first;
   }
-  void take_instants(std::vector<Found>& parts, InstantForm form) {
+  void take_instants(std::vector<FoundEntries>& parts, InstantForm form) {
     instants_ = std::move(parts.front().instants);
     for (std::size_t i = 1; i < parts.size(); ++i) {
       instants_.insert(instants_.end(), parts[i].instants.begin(), parts[i].instants.end());
@@ -302,27 +205,39 @@ class EntrySource final : public Source {
     info_.dtype = Dtype::i64;
     info_.names = std::make_shared<Instants>(form);
   }
-  void take_texts(std::vector<Found>& parts) {
-    // The first part has the first texts, so its ids are those of all.
-    Dictionary all = std::move(parts.front().dictionary);
-    all.limit(options_.memory);
-    std::vector<Dictionary> others;
-    for (Found& part : std::span(parts).subspan(1)) others.push_back(std::move(part.dictionary));
-    std::vector<std::vector<std::uint32_t>> ids(others.size());
-    all.merge(others, ids);
-    others.clear();
-    const auto names = std::make_shared<Texts>(std::move(all));
-    info_.dtype = Dtype::u32;
-    info_.names = names;
-    if (options_.any_order) return;
-    const std::vector<std::uint32_t> of_id = names->values();
-    values_ = std::move(parts.front().ids);
-    for (std::size_t i = 0, first = 0; i < parts.size(); ++i) {
-      if (i != 0) values_.insert(values_.end(), parts[i].ids.begin(), parts[i].ids.end());
-      parts[i].ids = {};
-      for (; first < values_.size(); ++first)
-        values_[first] = of_id[i == 0 ? values_[first] : ids[i - 1][values_[first]]];
+  // All parts get the dtype that their numbers need together.
+  void take_numbers(std::vector<FoundEntries>& parts, std::span<const std::uint64_t> lines) {
+    Dtype dtype = Dtype::i64;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      TextColumn& numbers = numbers_.emplace_back(std::move(parts[i].numbers));
+      numbers.end();
+      numbers.shift_lines(lines[i]);
+      if (numbers.dtype() == Dtype::f64 || dtype == Dtype::i64) dtype = numbers.dtype();
     }
+    retype(dtype);
+  }
+  void read_numbers(std::uint64_t* target, std::uint64_t count) {
+    std::uint64_t first = position_;
+    for (TextColumn& part : numbers_) {
+      const std::uint64_t some = first < part.count() ? part.read(first, target, count) : 0;
+      target += some;
+      count -= some;
+      first = some != 0 ? 0 : first - std::min(first, part.count());
+    }
+  }
+  void take_texts(std::vector<FoundEntries>& parts, std::unique_ptr<CountedTexts> texts) {
+    const std::vector<std::uint32_t> of_id = texts->put_in_order(!options_.any_order);
+    info_.dtype = Dtype::u32;
+    info_.names = std::make_shared<Texts>(std::move(texts));
+    if (options_.any_order) return;
+    std::vector<std::uint64_t> firsts;
+    std::uint64_t count = 0;
+    for (const FoundEntries& part : parts) count += (firsts.emplace_back(count), part.ids.size());
+    values_.resize(count);
+    runtime::parallel_tasks(parts.size(), [&](std::uint64_t i) {
+      for (std::uint64_t j = 0; j < parts[i].ids.size(); ++j) values_[firsts[i] + j] = of_id[parts[i].ids[j]];
+      parts[i].ids = {};
+    });
   }
   // The values in order.
   void read_counted(std::uint32_t* target, std::uint64_t count) {
@@ -344,33 +259,145 @@ class EntrySource final : public Source {
   Gaps gaps_;
   std::vector<std::uint32_t> values_;
   std::vector<std::int64_t> instants_;
+  std::vector<TextColumn> numbers_;  // of the parts
   std::uint64_t position_ = 0;
   std::uint64_t counted_ = 0;  // read_counted: the value, and how many of it were given
   std::uint64_t within_ = 0;
 };
 
+// A table whose columns are read at once.
+struct Table {
+  Rows& rows;
+  const SourceOptions& options;
+  std::string path;                         // of a text in a file
+  std::span<const std::string> columns;     // none: lines
+  bool stops_at_numbers;                    // another reader takes them
+  std::deque<Wanted> wanted = {};           // one for each column
+  std::atomic<std::uint64_t> position = 0;  // bytes of all parts that were read
+};
+
+// Tells how far the reading is, on the thread that opens.
+void tell(Table& table, std::uint64_t bytes) {
+  const std::uint64_t read = table.position += bytes;
+  if (!table.options.reading) return;
+  const std::uint64_t all = table.rows.size().value_or(0);
+  table.options.reading(all != 0 ? std::min(read, all) : read, all);
+}
+
 // Reads the lines on several threads.
-std::vector<Found> read_parts(const Input& input, const std::string& name, const SourceOptions& options,
-                              std::span<const std::string> columns, std::uint64_t parts, std::atomic<Kind>& kind) {
-  std::vector<Found> found;
-  SourceOptions of_part = options;
-  of_part.memory = std::max(of_part.memory / parts, least_memory);
-  for (std::uint64_t i = 0; i < parts; ++i) found.emplace_back(of_part, name);
+void read_parts(Table& table, std::uint64_t parts, std::span<const EntryKind> begun) {
+  std::deque<SourceOptions> of_parts;
+  for (Wanted& wanted : table.wanted) {
+    SourceOptions& of_part = of_parts.emplace_back(wanted.options);
+    of_part.memory = std::max(of_part.memory / parts, least_memory);
+    wanted.begin(parts, of_part.memory, table.rows.name());
+  }
+  const std::thread::id opening = std::this_thread::get_id();
   runtime::parallel_tasks(parts, [&](std::uint64_t i) {
     try {
-      SourceOptions own = of_part;
+      SourceOptions own = table.options;
       own.format = InputFormat::text;
       own.part = i;
       own.parts = parts;
-      Rows rows(input.path, own, columns, columns.empty());
-      EntryReader reader(rows, of_part, kind, found[i], i);
-      const Kind begun = kind;
-      while (kind == begun && reader.read(looked_at)) check_interrupted();
-    } catch (...) {
-      found[i].error = std::current_exception();
+      Rows rows(table.path, own, table.columns, table.columns.empty());
+      if (rows.size() != table.rows.size()) rows.reader().fail("the file changed while it was read");
+      TableReader reader(rows, table.wanted, of_parts, i);
+      std::uint64_t before = rows.position();
+      for (bool more = true; more && same_kinds(table.wanted, begun);) {
+        more = reader.read(looked_at);
+        check_interrupted();
+        const std::uint64_t bytes = rows.position() - std::exchange(before, rows.position());
+        if (std::this_thread::get_id() == opening) tell(table, bytes);
+        else table.position += bytes;
+      }
+    } catch (const Error&) {
+      for (Wanted& wanted : table.wanted) wanted.parts[i].error = std::current_exception();
     }
   });
-  return found;
+}
+
+// Reads all rows, again where a column turns out to be of another kind.
+void read_table(Table& table, std::uint64_t parts) {
+  table.rows.keep_for_rewind();
+  for (;;) {
+    std::vector<EntryKind> begun;
+    std::deque<SourceOptions> options;
+    for (Wanted& wanted : table.wanted) {
+      begun.push_back(wanted.kind);
+      options.push_back(wanted.options);
+      wanted.begin(1, wanted.options.memory, table.rows.name());
+    }
+    if (table.stops_at_numbers && begun.front() == EntryKind::numbers) return;
+    TableReader reader(table.rows, table.wanted, options, 0);
+    bool more = reader.read(looked_at);
+    reader.flush();
+    if (more && parts > 1 && same_kinds(table.wanted, begun)) {
+      read_parts(table, parts, begun);
+    } else {
+      if (table.stops_at_numbers && table.options.entries == Entries::texts) table.rows.reader().forget();
+      for (std::uint64_t before = 0; more && same_kinds(table.wanted, begun);) {
+        more = reader.read(looked_at);
+        check_interrupted();
+        tell(table, table.rows.position() - std::exchange(before, table.rows.position()));
+      }
+    }
+    if (same_kinds(table.wanted, begun)) return;
+    table.rows.rewind();
+  }
+}
+
+// How many threads read a file, and what its columns may take.
+std::uint64_t parts_of(std::uint64_t bytes) {
+  return std::min<std::uint64_t>(cpu_threads(), bytes / least_part);
+}
+void set_memory(SourceOptions& options) {
+  if (options.memory == 0) options.memory = std::max(runtime::available_memory(), unknown_memory) / 2;
+  options.memory = std::max(options.memory, least_memory);
+}
+
+// The source of a column that was read; null where it has no entry that was asked for, or an error.
+std::unique_ptr<Source> source_of(Wanted& wanted, SourceInfo info) {
+  const bool any = std::ranges::any_of(wanted.parts, [](const FoundEntries& part) { return part.count != 0; });
+  for (const FoundEntries& part : wanted.parts) {
+    if (part.error) std::rethrow_exception(part.error);
+  }
+  if (!any || (wanted.kind == EntryKind::texts && wanted.options.entries == Entries::instants)) return nullptr;
+  auto source = std::make_unique<EntrySource>(std::move(info), wanted.options);
+  source->take(std::move(wanted.parts), std::move(wanted.texts), wanted.kind);
+  return source;
+}
+
+// Reads all columns in one pass. Leaves those out that must be read alone, which is possible where `again`.
+void read_together(const std::string& input, const SourceOptions& options, std::span<const ColumnChoice> columns,
+                   bool again, std::vector<std::unique_ptr<Source>>& sources) {
+  std::vector<std::string> names;
+  for (const ColumnChoice& each : columns) names.push_back(each.column);
+  Rows rows(input, options, names);
+  SourceOptions own = options;
+  set_memory(own);
+  const std::uint64_t bytes = rows.size().value_or(0);
+  if (again && bytes > own.memory) return;
+  own.memory = std::max(own.memory / columns.size(), least_memory);
+  Table table{rows, own, input, names, false};
+  for (const ColumnChoice& each : columns) {
+    own.entries = each.entries;
+    table.wanted.emplace_back(own);
+  }
+  read_table(table, again ? parts_of(bytes) : 1);
+  SourceInfo info;
+  info.name = rows.name();
+  info.format = "text";
+  // Lines that lack some of the columns have the others.
+  const auto is_whole = [](const FoundEntries& part) {
+    return part.report[LeftOut::no_column].count == 0 && part.report[LeftOut::too_long].count == 0;
+  };
+  const bool whole = std::ranges::all_of(table.wanted.front().parts, is_whole);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (whole) sources[i] = source_of(table.wanted[i], info);
+    if (sources[i] == nullptr && !again)
+      fail_io(info.name, "column {} must be read alone, which a stream cannot: write it to a file",
+              printable(columns[i].column));
+  }
 }
 
 }  // namespace
@@ -378,26 +405,24 @@ std::vector<Found> read_parts(const Input& input, const std::string& name, const
 std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<const ValueNames>> parts,
                                              const SourceOptions& options,
                                              std::vector<std::vector<std::uint32_t>>& values) {
-  Dictionary all({options.memory, options.ignore_case, "all inputs"});
+  auto all = std::make_unique<CountedTexts>(Dictionary::Rules{options.memory, options.ignore_case, "all inputs"});
   values.resize(parts.size());
+  std::uint64_t place = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const auto counts = parts[i]->counts();
-    for (std::size_t v = 0; v < counts.size(); ++v) {
-      values[i].push_back(all.add((*parts[i])(static_cast<std::int64_t>(v)), 0, counts[v]));
-    }
+    for (std::size_t v = 0; v < counts.size(); ++v)
+      values[i].push_back(all->add((*parts[i])(static_cast<std::int64_t>(v)), place++, counts[v]));
   }
-  const auto names = std::make_shared<Texts>(std::move(all));
-  const std::vector<std::uint32_t> of_id = names->values();
+  const std::vector<std::uint32_t> of_id = all->put_in_order(true);
   for (std::vector<std::uint32_t>& part : values) {
     for (std::uint32_t& value : part) value = of_id[value];
   }
-  return names;
+  return std::make_shared<Texts>(std::move(all));
 }
 
 std::unique_ptr<Source> open_entries(Input& input) {
   SourceOptions options = input.options;
-  if (options.memory == 0) options.memory = std::max(runtime::available_memory(), unknown_memory) / 2;
-  options.memory = std::max(options.memory, least_memory);
+  set_memory(options);
   SourceInfo info;
   info.name = input.reader.name();
   info.format = "text";
@@ -415,40 +440,46 @@ std::unique_ptr<Source> open_entries(Input& input) {
     columns.emplace_back("number:1");
     rows.emplace(std::move(input.reader), options, columns);
   }
-  rows->keep_for_rewind();
-  std::atomic<Kind> kind{Kind::texts};
-  std::vector<Found> found;
-  const std::uint64_t parts = std::min<std::uint64_t>(cpu_threads(), bytes / least_part);
-  for (;;) {
-    const Kind begun = kind;
-    if (begun == Kind::numbers) break;
-    found.clear();
-    found.emplace_back(options, info.name);
-    EntryReader reader(*rows, options, kind, found.front(), 0);
-    bool more = reader.read(looked_at);
-    if (kind == begun && more && parts > 1) {
-      found = read_parts(input, info.name, options, columns, parts, kind);
-    } else if (kind == begun) {
-      if (options.entries == Entries::texts) rows->reader().forget();
-      while (kind == begun && more && (more = reader.read(looked_at))) check_interrupted();
-    }
-    if (kind == begun) break;
-    rows->rewind();
-  }
-  const bool any = std::any_of(found.begin(), found.end(), [](const Found& part) { return part.count != 0; });
-  for (const Found& part : found) {
-    if (kind != Kind::numbers && part.error) std::rethrow_exception(part.error);
-  }
-  if (kind == Kind::numbers || (!any && options.entries != Entries::texts) ||
-      (kind == Kind::texts && options.entries == Entries::instants)) {
+  Table table{*rows, options, input.path, columns, true};
+  Wanted& wanted = table.wanted.emplace_back(options);
+  read_table(table, parts_of(bytes));
+  std::unique_ptr<Source> source = wanted.kind == EntryKind::numbers ? nullptr : source_of(wanted, info);
+  if (source == nullptr) {
+    if (options.entries == Entries::texts) fail_io(info.name, "has no text");
     give_back();
     return nullptr;
   }
-  if (!any) fail_io(info.name, "has no text");
   if (columns.empty() && rows->names().size() > 1) rows->refuse_columns();
-  auto source = std::make_unique<EntrySource>(std::move(info), std::move(options));
-  source->take(std::move(found), kind);
   return source;
+}
+
+std::vector<std::unique_ptr<Source>> open_columns(const std::string& input, const SourceOptions& options,
+                                                  std::span<const ColumnChoice> columns) {
+  const FloatingPointScope usual;
+  std::vector<std::unique_ptr<Source>> sources(columns.size());
+  const bool again = std::filesystem::is_regular_file(input);
+  const bool rows_only = !options.dtype && options.part == 0 && options.parts == 1;
+  if (columns.size() > 1 && rows_only && !is_generator(input) && file_and_array(input).second.empty()) {
+    try {
+      read_together(input, options, columns, again, sources);
+    } catch (const Error& error) {
+      // Each column alone names its own fault.
+      if (!again || error.code() == ErrorCode::interrupted) throw;
+    }
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (sources[i] != nullptr) continue;
+    SourceOptions own = options;
+    own.column = columns[i].column;
+    own.entries = columns[i].entries;
+    if (options.reading) {
+      own.reading = [&](std::uint64_t read, std::uint64_t all) {
+        options.reading(i * all + read, columns.size() * all);
+      };
+    }
+    sources[i] = open(input, own);
+  }
+  return sources;
 }
 
 }  // namespace masu::io

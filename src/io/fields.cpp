@@ -2,6 +2,8 @@
 // Fields are taken from a window of the text, so memory does not depend on the length of a line.
 #include "io/fields.h"
 
+#include "io/quick_number.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -120,9 +122,9 @@ bool TextFields::next_plain(std::string_view& line) {
   line_from_ = at_;
   need();
   if (at_ == end_ || !comment_.empty() || (limit_ != no_limit && position() >= limit_)) return false;
-  const void* found = std::memchr(at_, '\n', left());
-  if (found == nullptr || class_of(*at_) == newline || class_of(*at_) == blank || (hash_ && *at_ == '#')) return false;
-  const auto* stop = static_cast<const char*>(found);
+  if (class_of(*at_) == newline || class_of(*at_) == blank || (hash_ && *at_ == '#')) return false;
+  const char* stop = quick::line_end(at_, end_);
+  if (stop == end_) return false;
   const char* next = stop + 1;
   if (next_special('"', quote_) < stop) return false;
   if (const char* first = next_special('\r', return_); first < stop) {

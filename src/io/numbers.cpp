@@ -243,20 +243,35 @@ MASU_EACH_INTEGER(MASU_INSTANTIATE)
 MASU_EACH_FLOAT(MASU_INSTANTIATE)
 #undef MASU_INSTANTIATE
 
+namespace {
+// Digits, a point, and the first letters of inf and nan.
+constexpr bool may_begin_number(char c) noexcept {
+  return (c >= '0' && c <= '9') || c == '.' || c == 'i' || c == 'I' || c == 'n' || c == 'N';
+}
+
+// The common forms of a number, where Reader::excess bytes after it may be looked at.
+bool take_quick(std::string_view text, TextNumber& number) {
+  QuickNumber quick;
+  if (take_quick_number(text.data(), '.', quick) != text.data() + text.size()) return false;
+  if (quick.whole && quick.negative && quick.magnitude > std::uint64_t{1} << 63) return false;
+  number = {quick.whole ? TextNumber::whole : TextNumber::decimal, quick.negative, quick.magnitude, quick.value};
+  return true;
+}
+bool take_copied(std::string_view text, TextNumber& number) {
+  std::array<char, longest_quick + 1 + Reader::excess> copy{};
+  std::copy(text.begin(), text.end(), copy.begin());
+  return take_quick({copy.data(), text.size()}, number);
+}
+
+}  // namespace
+
 TextNumber parse_any_number(std::string_view text, bool with_excess) {
   text = without_plus(text);
   TextNumber number;
-  if (text.size() <= longest_quick) {
-    std::array<char, longest_quick + 1 + Reader::excess> copy{};
-    if (!with_excess) std::copy(text.begin(), text.end(), copy.begin());
-    const char* const at = with_excess ? text.data() : copy.data();
-    QuickNumber quick;
-    const char* const end = take_quick_number(at, '.', quick);
-    const bool fits = !quick.whole || !quick.negative || quick.magnitude <= std::uint64_t{1} << 63;
-    if (end == at + text.size() && fits) {
-      return {quick.whole ? TextNumber::whole : TextNumber::decimal, quick.negative, quick.magnitude, quick.value};
-    }
-  }
+  const std::size_t first = text.starts_with('-') ? 1 : 0;
+  if (text.size() == first || !may_begin_number(text[first])) return number;
+  if (text.size() <= longest_quick && (with_excess ? take_quick(text, number) : take_copied(text, number)))
+    return number;
   number.negative = text.starts_with('-');
   const std::string_view digits = text.substr(number.negative ? 1 : 0);
   if (only_digits(digits)) {

@@ -2,10 +2,12 @@
 // The common forms of a decimal number, eight digits at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <system_error>
@@ -67,6 +69,33 @@ inline std::uint64_t load_eight(const char* at) noexcept {
   std::memcpy(&word, at, sizeof word);
   if constexpr (std::endian::native == std::endian::big) word = __builtin_bswap64(word);
   return word;
+}
+
+// A set bit for each byte of a word that is `c`: the byte's highest one.
+constexpr std::uint64_t bytes_that_are(char c, std::uint64_t word) noexcept {
+  constexpr std::uint64_t low = 0x7f7f7f7f7f7f7f7fU;
+  word ^= 0x0101010101010101U * static_cast<unsigned char>(c);
+  return ~(((word & low) + low) | word | low);
+}
+// The first of two characters, of which the text has one.
+inline const char* first_of(char a, char b, const char* at) noexcept {
+  for (;; at += 8) {
+    const std::uint64_t word = load_eight(at);
+    const std::uint64_t found = bytes_that_are(a, word) | bytes_that_are(b, word);
+    if (found != 0) return at + std::countr_zero(found) / 8;
+  }
+}
+
+// Where the line ends; `end` where that is not before it. Most lines are short.
+inline const char* line_end(const char* at, const char* end) noexcept {
+  constexpr std::ptrdiff_t most_short = 32;
+  for (const char* const last = at + std::min(end - at, most_short); at < last; at += 8) {
+    const std::uint64_t found = bytes_that_are('\n', load_eight(at));
+    if (found != 0) return std::min(at + std::countr_zero(found) / 8, end);
+  }
+  if (at >= end) return end;
+  const void* found = std::memchr(at, '\n', static_cast<std::size_t>(end - at));
+  return found != nullptr ? static_cast<const char*>(found) : end;
 }
 
 // The number that eight digits are, the first one in the lowest byte, each without its bits of ASCII.

@@ -3,6 +3,8 @@
 // field through TextFields.
 #include "io/rows.h"
 
+#include "io/quick_number.h"
+
 #include <masu/error.h>
 
 #include <algorithm>
@@ -12,7 +14,11 @@
 namespace masu::io {
 
 Rows::Rows(Reader reader, const SourceOptions& options, std::span<const std::string> columns, bool lines)
-    : options_(options), lines_(lines), fields_(std::move(reader), options) {
+    : options_(options),
+      lines_(lines),
+      whole_lines_(lines && columns.empty() && !options.header),
+      comma_(options.decimal == ","),
+      fields_(std::move(reader), options) {
   const auto head = fields_.reader().peek(Reader::peek_limit);
   if (const void* end = head.empty() ? nullptr : std::memchr(head.data(), '\n', head.size())) {
     const auto* at = static_cast<const std::byte*>(end);
@@ -44,7 +50,7 @@ void Rows::rewind() {
 }
 
 // A part does not know how many lines are in front of it until an error wants them: then all is done once more.
-bool Rows::next() {
+bool Rows::next_any() {
   try {
     return step();
   } catch (const Error&) {
@@ -96,9 +102,8 @@ bool Rows::cut_plain(std::string_view line) {
         index += static_cast<std::uint64_t>(std::count(at, end, delimiter));
         break;
       }
-      const void* next = std::memchr(at, delimiter, static_cast<std::size_t>(end - at));
-      stop = next != nullptr ? static_cast<const char*>(next) : end;
-      last = next == nullptr;
+      stop = std::min(quick::first_of(delimiter, '\n', at), end);
+      last = stop == end;
     } else {
       while (stop != end && !is_blank(*stop)) ++stop;
     }
@@ -153,11 +158,16 @@ bool Rows::is_complete(std::uint64_t fields, std::size_t found, bool too_long) {
   const bool row_names = fields_.row_names();
   if (options_.header && fields != names + (row_names ? 1 : 0)) {
     if (row_names && fields == names) fields_.refuse_row_name(true_line());
-    bad(LeftOut::wrong_fields, [&](std::uint64_t line) { return wrong_fields(line, fields, names, row_names); });
+    bad(
+        LeftOut::wrong_fields, [&](std::uint64_t line) { return wrong_fields(line, fields, names, row_names); },
+        left_out_);
   } else if (found != wanted_.size()) {
-    bad(LeftOut::no_column, [&](std::uint64_t line) { return no_column(line, fields, wanted_[found].index + 1); });
+    bad(
+        LeftOut::no_column, [&](std::uint64_t line) { return no_column(line, fields, wanted_[found].index + 1); },
+        left_out_);
   } else if (too_long) {
-    bad(LeftOut::too_long, [&](std::uint64_t line) { return line_too_long(line); });
+    bad(
+        LeftOut::too_long, [&](std::uint64_t line) { return line_too_long(line); }, left_out_);
   } else {
     return true;
   }
@@ -165,22 +175,23 @@ bool Rows::is_complete(std::uint64_t fields, std::size_t found, bool too_long) {
 }
 
 template <class Say>
-void Rows::bad(LeftOut reason, const Say& say) {
+void Rows::bad(LeftOut reason, const Say& say, LeftOutCounts& counts) {
   if (options_.strict || !options_.needed_by.empty())
     fields_.refuse_left_out(say(true_line()).error, options_.needed_by);
-  left_out_.add(reason, line_, [&] { return say(line_); });
+  counts.add(reason, line_, [&] { return say(line_); });
 }
 
-void Rows::leave_out(std::string_view entry, std::string_view wanted) {
+void Rows::leave_out(std::string_view entry, std::string_view wanted, LeftOutCounts& counts) {
   const bool empty = trimmed(entry).empty();
-  bad(empty ? LeftOut::empty : LeftOut::not_a_number,
-      [&](std::uint64_t line) { return no_number(line, entry, wanted); });
+  bad(
+      empty ? LeftOut::empty : LeftOut::not_a_number,
+      [&](std::uint64_t line) { return no_number(line, entry, wanted); }, counts);
 }
 
 TextNumber Rows::number(std::size_t field) {
   if (is_odd(field)) return {};
-  const bool comma = options_.decimal == ",";
-  return parse_any_number(number_text(texts_[field], comma, pointed_), plain_ && !comma);
+  return parse_any_number(comma_ ? number_text(texts_[field], true, pointed_) : trimmed(texts_[field]),
+                          plain_ && !comma_);
 }
 
 // For messages: what follows cannot be read any more.

@@ -35,7 +35,15 @@ class Rows {
   Rows(Reader reader, const SourceOptions& options, std::span<const std::string> columns, bool lines = false);
 
   // Goes to the next row; false after the last one. Throws io.
-  bool next();
+  bool next() {
+    if (!started_ || !fields_.next_plain(text_)) return next_any();
+    plain_ = true;
+    any_odd_ = false;
+    line_ = fields_.mark().line - 1;
+    const bool complete = whole_lines_ || cut_plain(text_);
+    ++rows_;
+    return complete || next_any();
+  }
 
   // The rest is valid until the next call of next().
 
@@ -46,7 +54,7 @@ class Rows {
   template <class T>
   [[nodiscard]] Fit number(std::size_t field, T& value) {
     if (is_odd(field)) return Fit::no_number;
-    return parse_number(number_text(texts_[field], options_.decimal == ",", pointed_), value);
+    return parse_number(number_text(texts_[field], comma_, pointed_), value);
   }
   // The line where the row begins, from 1. In a part of a file it counts from the part's beginning: see report().
   [[nodiscard]] std::uint64_t line() const noexcept { return line_; }
@@ -60,7 +68,9 @@ class Rows {
   // Counts this row as left out because of that field, which is no number; an error with strict and needed_by.
   void leave_out(std::size_t field) { leave_out(texts_[field], "a number"); }
   // The same because of an entry that is empty, or not what is wanted.
-  void leave_out(std::string_view entry, std::string_view wanted);
+  void leave_out(std::string_view entry, std::string_view wanted) { leave_out(entry, wanted, left_out_); }
+  // The same, counted where a column of several has its counts.
+  void leave_out(std::string_view entry, std::string_view wanted, LeftOutCounts& counts);
   // Throws io: "NAME: line N: …".
   template <class... Values>
   [[noreturn]] void fail(fmt::format_string<Values...> reason, Values&&... values) {
@@ -96,17 +106,20 @@ class Rows {
     std::size_t slot = 0;     // in texts_
   };
   void find_columns(std::span<const std::string> columns);
+  bool next_any();
   bool step();
   bool cut_plain(std::string_view line);
   std::optional<bool> take_fields();
   bool is_complete(std::uint64_t fields, std::size_t found, bool too_long);
   [[nodiscard]] bool is_odd(std::size_t field) const noexcept { return any_odd_ && odd_[field] != 0; }
   template <class Say>
-  void bad(LeftOut reason, const Say& say);
+  void bad(LeftOut reason, const Say& say, LeftOutCounts& counts);
   [[nodiscard]] std::uint64_t true_line();
 
   SourceOptions options_;
   bool lines_;
+  bool whole_lines_;  // no fields are cut or counted
+  bool comma_;        // the decimal mark
   bool keep_ = false;
   bool started_ = false;
   bool lines_known_ = true;

@@ -52,6 +52,7 @@ class TextColumn {
       fail_io(name_, "line {}: {} does not fit f64", field.line, printable(field.text));
     }
     const bool whole = number.kind == TextNumber::whole;
+    if (!whole && decimal_) return push(std::bit_cast<std::uint64_t>(number.value));
     const bool signs = whole && number.negative;
     const auto note = [&](bool met, std::optional<Place>& first) {
       if (!met || first) return;
@@ -103,6 +104,13 @@ class TextColumn {
     if (!file_.exists()) return;
     file_.append(words_.get(), held_ * sizeof(std::uint64_t));
     words_.reset();
+  }
+
+  // Adds to the lines that messages name.
+  void shift_lines(std::uint64_t lines) noexcept {
+    for (auto* place : {&decimal_, &inexact_, &negative_, &unsigned_}) {
+      if (*place) (*place)->line += lines;
+    }
   }
 
   [[nodiscard]] Dtype dtype() const noexcept { return dtype_; }
@@ -167,7 +175,11 @@ class TextColumn {
             "(--dtype f64 rounds it)",
             negative_->line, negative_->text, unsigned_->line, unsigned_->text, inexact_->text, inexact_->line);
   }
-  void push(std::uint64_t word) { push(&word, 1); }
+  void push(std::uint64_t word) {
+    if (held_ == room_) return push(&word, 1);
+    words_[held_++] = word;
+    ++count_;
+  }
   void push(const std::uint64_t* words, std::uint64_t count) {
     count_ += count;
     while (count != 0 && kept_) {

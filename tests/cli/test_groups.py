@@ -328,9 +328,10 @@ class LargeFiles(GroupTest):
 
 class BadInput(GroupTest):
     def test_memory(self):
+        long = self.write("l.csv", "".join(f"{i:0400},{i}\n" for i in range(4000)))
+        self.fails(1, "reduce", long, "--group", "1", "--column", "2", "--memory", "1Mi",
+                   says="need more than the 1 MiB that they may take (--memory)")
         path = self.write("t.csv", "".join(f"{i},{i}\n" for i in range(200000)))
-        self.fails(1, "reduce", path, "--group", "1", "--column", "2", "--memory", "1Mi",
-                   says="need more than the 1 MiB")
         same = self.write("s.csv", "".join(f"{i % 3},{i}\n" for i in range(200000)))
         self.fails(1, "reduce", same, "--group", "1", "--column", "2", "--memory", "1Mi",
                    says="rows of 3 groups need more than the 1024 KiB that --group may take (--memory)")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences of what people read: of pages in Markdown, of comments in headers, of help. What `words_test.py` counts."""
+import ast
 import re
 
 MOST_WORDS = 25
@@ -81,3 +82,16 @@ def of_help(text):
         else:
             blocks[-1].append(line.strip())
     return [" ".join(block) for block in blocks if block]
+
+
+def of_docstrings(text):
+    """The docstrings of Python code: no examples, no headings, no names of parameters with their types."""
+    found = [ast.get_docstring(node) for node in ast.walk(ast.parse(text))
+             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))]
+    blocks = []
+    for doc in filter(None, found):
+        doc = re.sub(r"^ *>>> .*?(?=^ *$|\Z)", "", doc, flags=re.M | re.S)
+        doc = re.sub(r"^( *).*\n\1-{3,}$", "\n", doc, flags=re.M)
+        doc = re.sub(r"^(\S.*)\n(?=    \S)", r"\n\1\n\n", doc, flags=re.M)  # a parameter's name, above what it is
+        blocks += of_markdown(re.sub(r"^[\w*, ]+ : .*$", "\n", doc, flags=re.M).replace("\n    ", "\n"))
+    return blocks

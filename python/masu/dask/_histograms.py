@@ -20,9 +20,9 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, recompute=F
     """How many values fall into each bin: `masu.histogram` of the whole array, for any chunks.
 
     `a`, `bins`, `range`, `density` and `weights` as in `masu.histogram`; `bins` is a number or edges. Weights have the
-    shape of `a`, and their totals are exact. Without a range, the least and the greatest value are found in a pass of their
-    own: `recompute` True computes the chunks again for the second one, by default they are kept. `split_every`: how many
-    chunks' counts are put together at a time. Returns Dask arrays, the counts and the edges.
+    shape of `a`, and their totals are exact. Without a range, the least and the greatest value are found in a pass of
+    their own. By default the chunks are kept for the second pass; `recompute` True computes them again. `split_every`:
+    how many chunks' counts are put together at a time. Returns Dask arrays, the counts and the edges.
 
     >>> import dask.array, masu.dask
     >>> counts, edges = masu.dask.histogram(dask.array.from_array([1, 2, 1], chunks=2), bins=[0, 1, 2, 3])

@@ -2,9 +2,9 @@
 """Exact medians and quantiles of Dask arrays.
 
 Elements are found by their places in the sorted order. Where chunks are kept, samples of them say between which keys the elements
-most likely are; one pass counts what is in front of these keys and collects what is between. Else, and where the samples misled,
-each pass counts what follows the known front bits of the elements' ordered keys, or collects the keys with these front bits where
-there are few. What NumPy's function computes of the elements that are found is the result.
+most likely are. One pass counts the keys in front of these and collects those between. Else, and where the samples misled, each
+pass counts by the bits that follow the known front bits of the ordered keys. Where few keys have these front bits, it collects
+them. What NumPy's function computes of the elements that are found is the result.
 """
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _SURE = 3.5  # standard deviations of a place among the samples
 def median(a, axis=None, keepdims=False, *, recompute=False, split_every=None):
     """The median along axes, as `masu.median` of the whole array.
 
-    Of all elements it is found in passes over the chunks (one for 8- and 16-bit data, two for 32 bits, two to four for 64
-    bits) that exchange counts alone. `recompute`: True computes the chunks again for each pass, so that a worker needs
-    memory for few of them. By default they are kept from pass to pass. `split_every`: how many chunks' counts are put
-    together at a time. Along some of the axes, whole lines are brought together first.
+    The median of all elements is found in passes over the chunks that exchange counts alone. Data of 8 and 16 bits
+    take one pass, 32 bits two, 64 bits two to four. `recompute`: True computes the chunks again for each pass, so
+    that a worker needs memory for few of them. By default they are kept from pass to pass. `split_every`: how many
+    chunks' counts are put together at a time. Along some of the axes, whole lines are brought together first.
 
     >>> import dask.array, masu.dask
     >>> float(masu.dask.median(dask.array.from_array([4.0, 1.0, 3.0, 2.0], chunks=2)).compute())

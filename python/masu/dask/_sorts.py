@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stable sorts and orders of Dask arrays.
 
-Each chunk is sorted by itself. Then the element at which each chunk of the result begins is found exactly: from regular
-samples of the sorted chunks, taken closer and closer around it, as counts of samples bound counts of elements. The pieces
-of the sorted chunks between these elements go to their chunk of the result; equals are divided in the order of the chunks.
+Each chunk is sorted by itself. Then the element at which each chunk of the result begins is found exactly. Regular samples
+of the sorted chunks are taken closer and closer around it: counts of samples bound counts of elements. The pieces of the
+sorted chunks between these elements go to their chunk of the result; equals are divided in the order of the chunks.
 """
 from __future__ import annotations
 
@@ -73,8 +73,9 @@ def _sorted(of, a, axis, device):
 
 
 def _exchanged(tasks, name, device, like, fan, begins, cuts, runs):
-    """The chunks of the result. With a fan of 1 each pair of chunks has a piece. Else `fan` neighbours among the runs first
-    bring together what belongs to `fan` neighbours among the results: then there are 2 count^1.5 pieces in place of count^2."""
+    """The chunks of the result. With a fan of 1 each pair of chunks has a piece. Else `fan` neighbours among
+    the runs first bring together what belongs to `fan` neighbours among the results. So there are 2 count^1.5
+    pieces in place of count^2."""
     count = len(runs)
     groups = [range(j, min(j + fan, count)) for j in range(0, count, fan)]
     made = []
@@ -214,8 +215,8 @@ def _cuts(plan, counts):
 
 
 def _piece(runs, first, begin, end, cuts, run, begins=None):
-    """What belongs to the chunks from `begin` to `end` of the result, of a sorted array: of these runs what belongs to the
-    chunks from `first` on."""
+    """The part of a sorted array that belongs to the chunks from `begin` to `end` of the result. Of these runs,
+    the part that belongs to the chunks from `first` on."""
     def place(chunk):
         return int(cuts[runs, chunk - 1].sum()) if chunk else 0
 

@@ -2,6 +2,8 @@
 
 #include "sort/cpu/sort_cpu.h"
 
+#include "runtime/progress.h"
+
 #include <atomic>
 #include <numeric>
 #include <type_traits>
@@ -57,6 +59,7 @@ void blocks_of_rows(std::uint64_t rows, std::uint64_t length, const F& f) {
     for (std::uint64_t first = task * rows_a_task; first < end; first += rows_at_once) {
       f(first, std::min(rows_at_once, end - first));
     }
+    runtime::add_finished((end - task * rows_a_task) * length);
   });
 }
 

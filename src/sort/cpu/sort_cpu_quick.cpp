@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/parallel.h"
+#include "runtime/progress.h"
 #include "sort/cpu/sort_cpu.h"
 
 #include <masu/device.h>
@@ -145,6 +146,7 @@ void QuickSort<Code>::finish(Range<Code> range) const {
   if (!range.is_coded && !coding_.is_identity()) code_loops<Code>().encode(range.begin, range.count, coding_);
   sort_leaf(range.begin, range.count);
   if (!coding_.is_identity()) code_loops<Code>().decode(range.begin, range.count, coding_);
+  runtime::add_finished(range.count);
 }
 
 template <class Code>
@@ -178,6 +180,7 @@ void QuickSort<Code>::sequential(Range<Code> range, unsigned levels) const {
     const std::size_t low = code_loops<Code>().partition(range.begin, range.count, bound, coding_of(range));
     if (equal_first) {
       if (!coding_.is_identity()) code_loops<Code>().decode(range.begin, low, coding_);
+      runtime::add_finished(low);
     } else if (low != 0) {
       sequential({range.begin, low, true, range.has_least, range.least}, levels);
     }
@@ -276,6 +279,7 @@ std::vector<Range<Code>> QuickSort<Code>::split(const std::vector<Range<Code>>& 
   });
   runtime::parallel_tasks(equal.size(), [&](std::uint64_t e) {
     if (!coding_.is_identity()) code_loops<Code>().decode(equal[e].begin, equal[e].count, coding_);
+    runtime::add_finished(equal[e].count);
   });
   return result;
 }
