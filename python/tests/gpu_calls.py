@@ -81,6 +81,15 @@ def check_special_floats():
                         assert np.array_equal(got, want, equal_nan=True), (name, dtype)
                     else:
                         same(got, want)
+            for columns in (100, 30_000):
+                lines = host(dtype, 40 * columns).reshape(40, columns)
+                lines.ravel()[7::101] = np.resize([np.inf, np.nan, -np.inf], lines.ravel()[7::101].size)
+                for name in ("cumsum", "sum", "mean", "median", "sort", "max"):
+                    for axis in (0, 1):
+                        with np.errstate(invalid="ignore"):
+                            want = getattr(masu, name)(lines, axis=axis)
+                        got = library.get(getattr(masu, name)(library.give(lines), axis=axis))
+                        assert np.array_equal(got, want, equal_nan=True), (name, dtype, columns, axis)
 
 
 def check_axes():

@@ -96,7 +96,10 @@ TEST_P(ShortRunningSums, AreThoseOfTheHost) {
       using Wide = std::conditional_t<test::is_real<T>, T, std::int64_t>;
       std::vector<Wide> right(x.size());
       if constexpr (test::is_real<T>) {
-        if (name == "normal") x[x.size() / 2] = rounded_to<T>(std::numeric_limits<double>::infinity());
+        // In front of and after as many elements as a work-item holds, both infinities in some columns.
+        const double infinity = std::numeric_limits<double>::infinity();
+        const double special[] = {infinity, std::numeric_limits<double>::quiet_NaN(), -infinity};
+        for (std::size_t i = 7; name == "normal" && i < x.size(); i += 1009) x[i] = rounded_to<T>(special[i % 3]);
         running_sums(ArrayView(x), right.data(), outer, length, inner);
       } else {
         for (std::size_t i = 0; i < x.size(); ++i) {
@@ -129,6 +132,7 @@ TEST_P(ShortRunningSums, AreThoseOfTheHost) {
   check(std::uint64_t{}, lines, 2, 1);
   // Longer columns, which are not taken in place.
   check(float{}, 1, 33, lines);
+  check(Half{}, 1, 40, lines);
   check(Half{}, lines / 101, 9, 101);
   check(double{}, 1, 9, lines);
   check(std::int32_t{}, 1, 17, lines);

@@ -57,8 +57,9 @@
 #elif MASU_RUNNING
 #define SUM_HOLD_ROWS
 #if SUM_SHORT
-// If nothing is rounded up to the last of those held, which magnitudes and lowest places tell, all prefixes are known. Where fewer
-// are left, the first of them is held again.
+// If nothing is rounded up to the last of those held, which magnitudes and lowest places tell, all prefixes are known. Those after
+// an infinity or a NaN are none of these, and f16 notes no magnitudes of what came before. Where fewer are left, the first of them
+// is held again.
 #define SUM_EXACT_PREFIXES                                                                                       \
   double whole = size;                                                                                           \
   uint low = lowest;                                                                                             \
@@ -67,7 +68,7 @@
     low = min(low, SUM_LOWEST_OF(held[i]));                                                                      \
     whole += fabs(SUM_VALUE(held[i]));                                                                           \
   }                                                                                                              \
-  if (whole <= SUM_EXACT_UP_TO(low)) {                                                                           \
+  if (whole <= SUM_EXACT_UP_TO(low) && fabs(sum) < as_double(0x7ff0000000000000UL)) {                            \
     size = whole;                                                                                                \
     lowest = low;                                                                                                \
     MASU_UNROLLED                                                                                                \
