@@ -286,8 +286,13 @@ Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::u
 std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   const std::uint64_t teams = rows_of_group(column_teams(rows, columns, count));
   const std::uint64_t all = std::max<std::uint64_t>((rows + teams - 1) / teams, 1);
-  const std::uint64_t passes = (all + most_groups - 1) / most_groups;
-  return (all + passes - 1) / passes;
+  const auto passes = [&](std::uint64_t most) { return (all + most - 1) / most; };
+  // As many as run at a time take several strips each, if all have about as many of them. Else there are more, and the
+  // device gives new ones to whatever is done first.
+  const bool alike = running || (lines == 1 && 10 * all >= 9 * most_groups * passes(most_groups));
+  const std::uint64_t turns =
+      passes(most_groups * (gpu && !alike && column_shares(rows, columns, count) == 1 ? tuned.column_rounds : 1));
+  return (all + turns - 1) / turns;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count,
@@ -324,16 +329,24 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.unroll = shape.unroll;
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
-  const std::uint64_t held = size_of(dtype) < 8 ? tuned.held : tuned.held_wide;
+  const bool narrow = size_of(dtype) < 8;
+  const bool floats = is_float(dtype);
+  const std::uint64_t held = narrow || !floats ? tuned.held : tuned.held_wide;
   // All compute units have work before a work-item takes more.
   const std::uint64_t passes = rows / (plan.group * plan.most_groups);
   const bool holds = plan.quick && layout == Layout::columns && inputs != Inputs::products;
-  // Two rows at least, of floats whose results need few registers of up to `held` elements each.
-  const bool lean = is_float(dtype) && size_of(dtype) < 8 && !plan.fine;
+  // Two rows at least, where results need few registers of up to `held` elements each.
+  const bool lean = !plan.fine && narrow && (floats || inputs == Inputs::values);
   if (holds && passes > 1 && count > 0 && count <= (lean ? held : held / 2)) {
     plan.unroll = static_cast<unsigned>(count);
-    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(held / count, std::bit_floor(passes)), 2));
+    const bool halves = dtype == Dtype::f16 && inputs == Inputs::values;
+    std::uint64_t most = held;
+    if (count > 1 && floats && lean && !halves && (count == 2 || inputs == Inputs::values)) {
+      most = count < 4 ? tuned.held_of_two : tuned.held_of_four;
+    }
+    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(most / count, std::bit_floor(passes)), 2));
     plan.shares_columns = false;
+    if (halves && lean && count <= held / 2) plan.take_groups(tuned.halves_groups);
   }
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
   while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;

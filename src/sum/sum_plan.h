@@ -37,7 +37,7 @@ inline constexpr unsigned words_below_variances = 8;
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
 // Short columns that a work-item takes before others are waited for, at most.
-inline constexpr unsigned most_column_rounds = 4;
+inline constexpr unsigned most_column_rounds = 2;
 // Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
 struct Shape {
   unsigned group;
@@ -81,6 +81,11 @@ struct Plan {
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
 
+  // So many work-groups share a compute unit.
+  void take_groups(unsigned of_unit) noexcept {
+    most_groups = most_groups / groups_a_unit * of_unit;
+    groups_a_unit = of_unit;
+  }
   // `finishes`: of the kernels that make results of the totals, too.
   [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
   [[nodiscard]] std::span<const std::string_view> files(bool finishes) const;

@@ -89,12 +89,15 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     return true;
   }
 #if MASU_FP64
-  if (what == SUM_AS_QUOTIENT && part[1] == sign) {
-    const bool minus = sign != 0;
-    const ulong magnitude = minus ? 0 - part[0] : part[0];
-    const double upper = (double)(magnitude >> 32) * 0x1p32;
-    const double lower = (double)(magnitude & 0xffffffffUL);
-    return certain(minus ? -upper : upper, minus ? -lower : lower, 0, what, divisor, precision, least, bits, found);
+  if (what == SUM_AS_QUOTIENT) {
+    const bool minus = MASU_SIGNED && as_long(part[1]) < 0;
+    const ulong low = minus ? 0 - part[0] : part[0];
+    const ulong high = minus ? ~part[1] + (low == 0 ? 1 : 0) : part[1];  // less than 2^48, as rows have fewer elements
+    const double scale = minus ? -1 : 1;
+    double sum = scale * 0x1p64 * (double)high;
+    double error = add_exactly(&sum, scale * 0x1p32 * (double)(low >> 32));
+    const double lost = add_exactly(&error, scale * (double)(low & 0xffffffffUL));
+    return certain(sum, error, fabs(lost), what, divisor, precision, least, bits, found);
   }
 #endif
   return false;
