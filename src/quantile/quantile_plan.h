@@ -157,7 +157,7 @@ void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod 
 struct FewQuantiles {
   std::span<const QuantilePoint> points;
   QuantileMethod method = median_method;
-  std::span<const double> q;
+  std::span<const double> q = {};
 };
 // Lines of few elements along an axis, in device memory, by a launch for each four wanted: a row of results for each.
 // Returns false, and does nothing, for others.

@@ -140,8 +140,10 @@ struct Plan {
 };
 
 // `tries`: try doubles with an error bound first. `fine`: the results are f64. `count`: the elements of a row, where
-// that is known. `layout`: how results on the device take rows, of which there are at least `rows`.
+// that is known. `layout`: how results on the device take rows, of which there are at least `rows`. `running`: they are
+// the sums up to each element.
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
-          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared, std::uint64_t rows = 1);
+          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared, std::uint64_t rows = 1,
+          bool running = false);
 
 }  // namespace masu::sum_plan
