@@ -2,6 +2,7 @@
 // Sorts, partitions, quantiles, searches and distinct values of the arrays of tensors.h, enqueued.
 #include "enqueue.h"
 #include "order.h"
+#include "quantile/quantile_plan.h"
 #include "quantiles.h"
 
 #include <masu/convert.h>
@@ -90,6 +91,9 @@ Outcome enqueued::quantile(EnqueuedCall& call) {
   call.option(points->number);
   call.output(result, x.boolean && !points->result, shape, given[Name::out]);
   return call.finish([&](Stream& stream, Buffers data) {
+    masu::FewQuantiles few{points->list};
+    if (skips) few = {{}, points->method, points->q};
+    if (masu::few_quantiles(stream, data[0], x.dtype, lines, few, data[1], result)) return;
     std::optional<Buffer<std::byte>> memory;
     const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
     const masu::SelectionOptions options{.rows = lines.number()};

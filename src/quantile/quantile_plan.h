@@ -3,6 +3,7 @@
 // kernels, and the same on the CPU.
 #pragma once
 
+#include "call/lines.h"
 #include "elements/elements.h"
 #include "runtime/kernel_source.h"
 #include "select/selection_plan.h"
@@ -107,6 +108,7 @@ struct SelectedRows {
   const BufferBase& data;
   Dtype dtype;
   std::uint64_t rows;
+  std::uint64_t columns = 1;  // of few elements: of the matrices whose columns they are
 
   [[nodiscard]] std::uint64_t length() const { return data.size_bytes() / size_of(dtype) / rows; }
 };
@@ -150,6 +152,17 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length);
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace);
+
+// What is wanted of each line of an array: points, or, where there are `q`, quantiles of what is no NaN in floats.
+struct FewQuantiles {
+  std::span<const QuantilePoint> points;
+  QuantileMethod method = median_method;
+  std::span<const double> q = {};
+};
+// Lines of few elements along an axis, in device memory, by a launch for each four wanted: a row of results for each.
+// Returns false, and does nothing, for others.
+MASU_EXPORT bool few_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, const call::Lines& lines,
+                               const FewQuantiles& wanted, const BufferBase& result, Dtype result_dtype);
 
 // What select_on_device() leaves in its workspace of one place in one row, for a partition around it: offsets of what
 // selection.cl has, from the workspace's beginning.

@@ -5,11 +5,13 @@
 #include "elements/stored_float.h"
 #include "expect_error.h"
 #include "quantile/quantile_plan.h"
+#include "transpose/strided.h"
 
 #include <masu/quantile.h>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cstring>
 #include <random>
@@ -134,6 +136,57 @@ TEST_P(QuantilePointsTest, Little) {
   check_rows(std::int16_t{});
   check_rows(float{});
   if (device.info().fp64) check_rows(double{});
+}
+
+// Lines of few elements where they lie, along any axis, as those that are copied to rows; others are left.
+TEST_P(QuantilePointsTest, FewAlongAnAxis) {
+  if (device.kind() == DeviceKind::cpu) return;
+  const std::vector<double> q{0.5, 0.1, 1};
+  each_type([&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr Dtype dtype = dtype_of<T>;
+    for (const std::uint64_t length : {2, 5, 16, 17}) {
+      const std::array<std::int64_t, 3> shape{3, static_cast<std::int64_t>(length), 7};
+      call::Lines lines;
+      ASSERT_TRUE(lines.find(shape, 2));
+      const std::vector<T> data = data_of<T>(3 * length * 7, false, length);
+      std::vector<T> turned(data.size());
+      swap_axes(sizeof(T), data.data(), 3, length, 7, turned.data());
+      const auto points = quantile_points(QuantileMethod::linear, length, q);
+      const Dtype result = is_float(dtype) ? dtype : Dtype::f64;
+      const auto found = [&](const FewQuantiles& wanted, std::size_t results) {
+        const Buffer<T> there = device.upload(data);
+        Buffer<std::byte> to(device, 21 * results * size_of(result));
+        Stream stream(device, Timing::off);
+        EXPECT_EQ(few_quantiles(stream, there, dtype, lines, wanted, to, result), length < 17);
+        stream.finish();
+        return to.read();
+      };
+      if (length == 17) {
+        found({points}, q.size());
+        continue;
+      }
+      const auto bytes = std::as_bytes(std::span(turned));
+      const Device cpu = Device::open("cpu");
+      EXPECT_EQ(found({points}, q.size()), found_on(cpu, dtype, bytes, 21, points, result));
+      const QuantilePoint median = median_point(length);
+      const auto on_cpu = [&](const auto& function) {
+        const Buffer<std::byte> there = cpu.upload(bytes);
+        Buffer<std::byte> to(cpu, 21 * size_of(result));
+        Stream stream(cpu, Timing::off);
+        function(stream, there, to);
+        return to.read();
+      };
+      EXPECT_EQ(found({{&median, 1}}, 1), on_cpu([&](Stream& stream, const BufferBase& there, const BufferBase& to) {
+                  masu::median(stream, there, dtype, to, {.rows = 21}).get();
+                }));
+      if (!is_float(dtype)) continue;
+      EXPECT_EQ(found({{}, median_method, std::span(q).first(1)}, 1),
+                on_cpu([&](Stream& stream, const BufferBase& there, const BufferBase& to) {
+                  nan_median(stream, there, dtype, to, {.rows = 21}).get();
+                }));
+    }
+  });
 }
 
 // The last digit of the arithmetic: many differences, weights and roundings.

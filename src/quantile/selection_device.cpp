@@ -36,10 +36,10 @@ std::uint32_t u32(std::uint64_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-enum class Way : std::uint8_t { alone, passes, sorted };
+enum class Way : std::uint8_t { alone, passes, sorted };  // sorted: in memory, or those of few in registers
 
 Way way_of(const Plan& plan, std::uint64_t rows, std::uint64_t length, std::size_t places) {
-  if (places > selection_plan::tuned.few_places) return Way::sorted;
+  if (plan.few != 0 || places > selection_plan::tuned.few_places) return Way::sorted;
   const bool is_short = length <= selection_plan::tuned.most_short;
   if (is_short && rows <= plan.compute_units * selection_plan::tuned.short_rows_a_unit) return Way::alone;
   if (plan.gpu && plan.row.holds && length >= selection_plan::tuned.least_held) return Way::alone;
@@ -159,9 +159,9 @@ std::uint64_t sorted_bytes(Dtype dtype, std::uint64_t count) {
   return call::aligned(count * size_of(dtype));
 }
 
-// Where the sorted rows lie: in the workspace, but rows of one element are sorted as they are.
-const BufferBase& sort_rows(Stream& stream, const SelectedRows& from, const BufferBase& workspace) {
-  if (from.length() == 1) return from.data;
+// Where the sorted rows lie: in the workspace, but rows of few elements are taken as they are.
+const BufferBase& sort_rows(Stream& stream, const Plan& plan, const SelectedRows& from, const BufferBase& workspace) {
+  if (plan.few != 0) return from.data;
   const std::uint64_t count = from.rows * from.length();
   const std::uint64_t begin = workspace.byte_offset();
   const std::uint64_t sorted = sorted_bytes(from.dtype, count);
@@ -196,6 +196,7 @@ struct PointLaunch {
   Dtype result_dtype;
   const BufferBase& result;
   bool by_rows = false;  // a row of results for each row, not for each point
+  std::uint64_t columns = 1;
 
   // `common`: of all points. `add`: adds some points, by their numbers, to the arguments.
   template <class Add>
@@ -208,7 +209,7 @@ struct PointLaunch {
       const std::size_t some = std::min(points_a_launch, number - first);
       call::Arguments points(common);
       add(points, [&](std::size_t i) { return first + std::min(i, some - 1); });
-      kernels.launch(stream, "selection_points", groups_of_results(plan, rows * some), data, stride, rows,
+      kernels.launch(stream, "selection_points", groups_of_results(plan, rows * some), data, stride, rows, columns,
                      call::At{result, result.byte_offset() + first * by_point * size}, by_row, by_point,
                      u32(format.precision), format.least, u32(8 * size), u32(plan.dtype == result_dtype), u32(some),
                      points);
@@ -247,7 +248,22 @@ std::uint64_t selection_bytes(const Device& device, Dtype dtype, std::uint64_t r
   return number_bytes(device, dtype, rows, length);
 }
 
+bool few_quantiles(Stream& stream, const BufferBase& data, Dtype dtype, const call::Lines& lines,
+                   const FewQuantiles& wanted, const BufferBase& result, Dtype result_dtype) {
+  const std::uint64_t rows = lines.number();
+  if (rows == 0 || lines.length == 0 || lines.length > selection_plan::tuned.most_few || lines.second != 1)
+    return false;
+  const SelectedRows from{data, dtype, rows, lines.inner};
+  if (wanted.q.empty()) {
+    points_on_device(stream, from, wanted.points, {}, result_dtype, result, data);
+  } else {
+    numbers_on_device(stream, from, wanted.method, wanted.q, result_dtype, result, data);
+  }
+  return true;
+}
+
 std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows, std::uint64_t length) {
+  if (selection_plan::make(device.info(), dtype, rows, length).few != 0) return 0;
   return sorted_bytes(dtype, rows * length) + sort_workspace(device, dtype, rows * length, 0, {.rows = rows});
 }
 
@@ -265,7 +281,7 @@ void select_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const Way way = way_of(plan, from.rows, from.length(), places.size());
   Selection selection(stream, from, result, workspace);
   if (way == Way::sorted) {
-    const BufferBase& sorted = sort_rows(stream, from, workspace);
+    const BufferBase& sorted = sort_rows(stream, plan, from, workspace);
     std::vector<QuantilePoint> points;
     for (const std::uint64_t place : places) points.push_back({place, place, 0, QuantilePoint::Kind::element});
     return launch_points(stream, plan,
@@ -314,11 +330,11 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
   const std::uint64_t length = from.length();
   const Plan plan = selection_plan::make(device.info(), from.dtype, from.rows, length);
   if (way_of(plan, from.rows, length, places.size()) == Way::sorted) {
-    const BufferBase& sorted = sort_rows(stream, from, workspace);
-    return launch_points(
-        stream, plan,
-        {points_program(stream, plan, Part::points), sorted, length, from.rows, points.size(), result_dtype, result},
-        is_float(from.dtype) ? length - 1 : no_place, points);
+    const BufferBase& sorted = sort_rows(stream, plan, from, workspace);
+    return launch_points(stream, plan,
+                         {points_program(stream, plan, Part::points), sorted, length, from.rows, points.size(),
+                          result_dtype, result, false, from.columns},
+                         is_float(from.dtype) ? length - 1 : no_place, points);
   }
   const bool mark = is_float(from.dtype);
   const std::uint64_t stride = places.size() + (mark ? 1 : 0);
@@ -339,10 +355,17 @@ void points_on_device(Stream& stream, const SelectedRows& from, std::span<const 
 
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace) {
-  const Plan plan = selection_plan::make(stream.device().info(), from.dtype);
-  const BufferBase& sorted = sort_rows(stream, from, workspace);
-  PointLaunch launch{
-      points_program(stream, plan, Part::numbers), sorted, from.length(), from.rows, q.size(), result_dtype, result};
+  const Plan plan = selection_plan::make(stream.device().info(), from.dtype, from.rows, from.length());
+  const BufferBase& sorted = sort_rows(stream, plan, from, workspace);
+  PointLaunch launch{points_program(stream, plan, Part::numbers),
+                     sorted,
+                     from.length(),
+                     from.rows,
+                     q.size(),
+                     result_dtype,
+                     result,
+                     false,
+                     from.columns};
   launch.run(stream, plan, call::Arguments(static_cast<std::uint32_t>(method)),
              [&](call::Arguments& arguments, const auto& number_of) {
                for (std::size_t i = 0; i < points_a_launch; ++i) {

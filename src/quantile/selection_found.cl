@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results from elements that have been found, or that stand in sorted rows: elements, what lies between two, medians. Behind
-// elements.cl and soft_float.cl. kernels.md has the parameters, which selection_device.cpp gives.
+// Results from elements that have been found, or that stand in sorted rows, or in rows of few, of which a work-item finds them:
+// elements, what lies between two, medians. Behind elements.cl, order.cl and soft_float.cl. kernels.md has the parameters, which selection_device.cpp gives.
 
 // What a quantile is; `weight` is a float of the result's format.
 #define QUANTILE_POINT_ELEMENT 0u   // the first element
@@ -110,17 +110,42 @@ inline void set_result(__global uchar* results, const ulong i, const uint bytes,
   }
 }
 
-// How many elements of a sorted row are no NaN.
-inline ulong numbers_in(__global const uchar* row, const ulong count) {
-  ulong low = 0;
-  ulong high = count;
-  while (low < high) {
-    const ulong middle = low + (high - low) / 2;
-    if (is_nan(element_at(row, middle))) high = middle;
-    else low = middle + 1;
+#if MASU_FEW
+// The elements of a row, `between` apart, and the places that they take in its stable order, NaNs last: those that a work-item has
+// room for, which may be more, come after.
+MASU_INLINE void hold_row(__global const uchar* row, const size_t between, const uint count, MASU_BITS* held, uint* places) {
+  MASU_BITS keys[MASU_FEW];
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_FEW; ++i) {
+    held[i] = element_at(row, (i < count ? i : 0) * between);
+    keys[i] = i < count ? ordered_key(held[i]) : MASU_ALL_BITS;
+    places[i] = MASU_FEW - 1 - i;
   }
-  return low;
+  MASU_PRAGMA_UNROLL
+  for (uint i = 1; i < MASU_FEW; ++i) {
+    MASU_PRAGMA_UNROLL
+    for (uint j = 0; j < i; ++j) {
+      const uint comes_first = keys[j] <= keys[i] ? 1 : 0;
+      places[i] += comes_first;
+      places[j] -= comes_first;
+    }
+  }
 }
+MASU_INLINE MASU_BITS held_at(const MASU_BITS* held, const uint* places, const uint place) {
+  MASU_BITS found = 0;
+  MASU_PRAGMA_UNROLL
+  for (uint i = 0; i < MASU_FEW; ++i) found = places[i] == place ? held[i] : found;
+  return found;
+}
+#define QUANTILE_ROW                  \
+  MASU_BITS held[MASU_FEW];           \
+  uint places[MASU_FEW];              \
+  hold_row(row, (size_t)columns, (uint)stride, held, places);
+#define QUANTILE_AT(place) held_at(held, places, (uint)(place))
+#else
+#define QUANTILE_ROW
+#define QUANTILE_AT(place) element_at(row, place)
+#endif
 
 #if MASU_NUMBERS
 #define QUANTILE_ONE 0x3ff0000000000000UL
@@ -221,11 +246,12 @@ inline uint point_among(const uint method, const ulong n, const ulong q, const u
 
 #endif
 
-// Up to four quantiles, elements or medians of each row, of which there are `stride` elements. A result lies `by_row` after that of
+// Up to four quantiles, elements or medians of each row, of which there are `stride` elements; rows of few may be the columns of
+// matrices of so many `columns`, else these are 1. A result lies `by_row` after that of
 // the row before, and `by_point` after that of the point before. `plain`: elements are not converted to the result's dtype,
 // they have it; a NaN becomes the quiet one.
 __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar* data, const ulong byte_offset,
-                                                           const ulong stride, const ulong rows,
+                                                           const ulong stride, const ulong rows, const ulong columns,
                                                            __global uchar* results, const ulong results_at,
                                                            const ulong by_row, const ulong by_point,
                                                            QUANTILE_FORMAT, const uint plain, const uint number,
@@ -233,9 +259,16 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
   for (ulong i = get_global_id(0); i < rows * number; i += get_global_size(0)) {
     const uint which = number == 1 ? 0 : (uint)(i / rows);  // of many rows a division is most of the time
     const ulong r = i - which * rows;
-    __global const uchar* row = data + byte_offset + r * stride * MASU_ELEMENT_BYTES;
+    const ulong begin = columns == 1 ? r * stride : r + r / columns * (stride - 1) * columns;
+    __global const uchar* row = data + byte_offset + begin * MASU_ELEMENT_BYTES;
+    QUANTILE_ROW
 #if MASU_NUMBERS
-    const ulong n = numbers_in(row, stride);
+    ulong n = 0;  // that are no NaN
+    for (ulong end = stride; n < end;) {
+      const ulong middle = n + (end - n) / 2;
+      if (is_nan(QUANTILE_AT(middle))) end = middle;
+      else n = middle + 1;
+    }
     const bool nan = n == 0;
     ulong first = 0;
     ulong second = 0;
@@ -246,7 +279,7 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
       weight = float_as(weight, MASU_DOUBLE_FORMAT, QUANTILE_WIDER_FORMAT);
     }
 #else
-    const bool nan = nan_at != QUANTILE_NO_PLACE && is_nan(element_at(row, nan_at));
+    const bool nan = nan_at != QUANTILE_NO_PLACE && is_nan(QUANTILE_AT(nan_at));
     const ulong first = QUANTILE_OF_POINT(which, first);
     const ulong second = QUANTILE_OF_POINT(which, second);
     const ulong weight = QUANTILE_OF_POINT(which, weight);
@@ -254,8 +287,8 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void selection_points(__global const uchar*
 #endif
     ulong value = quiet_nan_of(QUANTILE_OF_FORMAT);
     if (!nan) {
-      const MASU_BITS a = element_at(row, first);
-      const MASU_BITS b = element_at(row, second);
+      const MASU_BITS a = QUANTILE_AT(first);
+      const MASU_BITS b = QUANTILE_AT(second);
       const bool as_it_is = what == QUANTILE_POINT_MEAN || (what == QUANTILE_POINT_ELEMENT && plain != 0 && !is_nan(a));
       const ulong x = as_it_is ? a : element_as_float(a, QUANTILE_OF_FORMAT);
       const bool minus = x == (ulong)1 << (bits - 1);  // zeros with a sign go by the formula

@@ -50,7 +50,8 @@ RowShape row_shape(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, st
 
 std::vector<std::string_view> Plan::files(Part part) {
   if (part == Part::points || part == Part::numbers) {
-    return {"src/elements/elements.cl", "src/elements/soft_float.cl", "src/quantile/selection_found.cl"};
+    return {"src/elements/elements.cl", "src/elements/order.cl", "src/elements/soft_float.cl",
+            "src/quantile/selection_found.cl"};
   }
   std::vector<std::string_view> result{"src/elements/elements.cl", "src/elements/order.cl",
                                        "src/elements/group_scan.cl", "src/elements/soft_float.cl",
@@ -69,7 +70,7 @@ std::vector<std::string_view> Plan::files(Part part) {
 
 std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsigned listed) const {
   if (part == Part::points || part == Part::numbers) {
-    return element_defines(dtype, {{"MASU_GROUP", group}, {"MASU_NUMBERS", part == Part::numbers}});
+    return element_defines(dtype, {{"MASU_GROUP", group}, {"MASU_NUMBERS", part == Part::numbers}, {"MASU_FEW", few}});
   }
   std::vector<runtime::Define> more{
       {"MASU_GROUP", work_items(part)}, {"MASU_UNROLL", unroll}, {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};
@@ -130,6 +131,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t rows, std::uint64
   while (device.gpu && plan.group > 1 && plan.tile_vectors() * 16 + beside > device.local_bytes) plan.group /= 2;
   plan.least_bounded = device.gpu ? tuned.least_bounded : tuned.least_bounded_cpu;
   plan.compute_units = std::max(1U, device.compute_units);
+  if (count <= tuned.most_few) plan.few = static_cast<unsigned>(std::bit_ceil(count));
   return plan;
 }
 

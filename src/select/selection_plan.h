@@ -77,6 +77,7 @@ struct Plan {
   RowShape row{};        // of those that work alone, or in a cluster
   unsigned unroll = 1;
   unsigned compute_units = 1;
+  unsigned few = 0;  // places for the elements of a row of few, all of which a work-item has in registers
   // From this number of elements up, a sample bounds the search, if keys have 32 bits or more.
   std::uint64_t least_bounded = 0;
 
@@ -99,7 +100,7 @@ struct Plan {
   [[nodiscard]] std::size_t counting_words() const noexcept;
 };
 // For `rows` rows of `count` elements.
-Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t rows = 1, std::uint64_t count = 1);
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t rows = 1, std::uint64_t count = most_elements);
 
 // Places of a sample between a place, which has `part` of the elements below it, and its bound.
 double reach(double samples, double part);

@@ -13,6 +13,10 @@ MASU_INLINE ulong rounded_double(const double x, const uint precision, const int
     const uint nearest = as_uint((float)x);
     return nearest << 1 == 0 ? 0 : nearest;
   }
+  if (precision == 11) {
+    const uint nearest = masu_nearest_half(x);
+    return (nearest & 0x7fffU) == 0 ? 0 : nearest;
+  }
 #endif
   const uint infinity = (1u << (bits - 1)) - (1u << (precision - 1));
   const uint least_normal = (uint)(1022 + least + (int)precision);

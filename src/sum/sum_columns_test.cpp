@@ -33,15 +33,16 @@ class SumOfColumns : public test::EachDevice {
  protected:
   // The functions' results, one after the other.
   template <class T>
-  std::vector<std::vector<std::byte>> results(const std::vector<T>& x, const SumOptions& given) {
-    return results_on(device, x, given);
+  std::vector<std::vector<std::byte>> results(const std::vector<T>& x, const SumOptions& given, bool aligned = false) {
+    return results_on(device, x, given, aligned);
   }
+  // Of all but the first element, which is left out of what is uploaded if they are to be aligned.
   template <class T>
   static std::vector<std::vector<std::byte>> results_on(const Device& device, const std::vector<T>& x,
-                                                        const SumOptions& given) {
+                                                        const SumOptions& given, bool aligned = false) {
     constexpr Dtype dtype = dtype_of<T>;
-    const Buffer<T> all = device.upload(x);
-    const Buffer<T> data = all.slice(1, x.size() - 1);
+    const Buffer<T> all = device.upload(std::span(x).subspan(aligned ? 1 : 0));
+    const Buffer<T> data = all.slice(aligned ? 0 : 1, x.size() - 1);
     std::vector<std::vector<std::byte>> found;
     const auto run = [&](Dtype result, const auto& call) {
       const Buffer<std::byte> to = device.upload(std::vector<std::byte>(given.rows * size_of(result), std::byte{0xab}));
@@ -130,6 +131,7 @@ TEST_P(SumOfColumns, TiesOfShortLines) {
           SumOptions options{.rows = of.columns, .result = result};
           const auto expected = results_on(host, turned, options);
           EXPECT_EQ(results(turned, options), expected);
+          EXPECT_EQ(results(turned, options, true), expected);
           options.columns = of.columns;
           EXPECT_EQ(results(x, options), expected);
         }
@@ -163,6 +165,7 @@ TEST_P(SumOfColumns, ManyShortLines) {
           SumOptions options{.rows = of.number * of.columns, .result = result};
           const auto expected = results_on(host, turned, options);
           EXPECT_EQ(results(turned, options), expected);
+          EXPECT_EQ(results(turned, options, true), expected);
           options.columns = of.columns;
           EXPECT_EQ(results(x, options), expected);
         }
@@ -171,10 +174,13 @@ TEST_P(SumOfColumns, ManyShortLines) {
   };
   check_type(float{}, {1, 3, 8, 13}, Dtype::f32);
   check_type(float{}, {2}, Dtype::f64);
-  check_type(Half{}, {5, 16}, Dtype::f16);
+  check_type(Half{}, {4, 16}, Dtype::f16);
   check_type(double{}, {3}, Dtype::f64);
   check_type(std::int16_t{}, {3}, Dtype::f64);
   check_type(std::uint64_t{}, {4}, Dtype::f32);
+  if (!device.info().gpu) return;  // where rows of few are twice as long
+  check_type(float{}, {16}, Dtype::f32);
+  check_type(std::int64_t{}, {1, 8}, Dtype::f64);
 }
 
 // So long that work-groups share columns, with memory of zeros in place of a fill.

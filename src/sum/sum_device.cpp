@@ -104,21 +104,22 @@ namespace {
 
 // Through OpenCL, rows that work-groups share are added exactly at once: that takes no longer, and no work-group then
 // reads what others wrote without atomics in the same launch, of which OpenCL 1.2 promises nothing.
-Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count,
-             std::uint64_t columns) {
+Plan plan_of(const Device& device, const SumRule& rule, std::uint64_t rows, std::uint64_t count, std::uint64_t columns,
+             bool running) {
   using sum_plan::Layout;
   const SumNeeds needs = rule.needs();
   const bool both = needs.values && needs.squares;
   const bool wide = rule.result_dtype() == Dtype::f64;
   const auto make = [&](bool tries, Layout layout) {
     Plan plan = sum_plan::make(device.info(), rule.dtype, both ? Inputs::both : inputs_of(needs).front(), tries, wide,
-                               count, layout, rows);
+                               count, layout, rows, running);
     plan.adds = rule.addend != 0;
     if (plan.adds) plan.lines = 1;  // what a work-item holds has no place for one
     return plan;
   };
-  // Rows of few elements are columns of one row each.
-  const bool few = count <= sum_plan::tuned.held / 2 && rule.addend == 0;
+  // Rows of few elements are columns of one row each. Twice as many are read fast where vectors hold rows whole.
+  const bool whole = device.info().gpu && !running && count * size_of(rule.dtype) % 16 == 0;
+  const bool few = count <= sum_plan::tuned.held / (whole ? 1 : 2) && rule.addend == 0;
   if (columns > 1 || few) {
     const Plan plan = make(true, Layout::columns);
     if (columns > 1 || plan.lines > 1) return plan;
@@ -134,21 +135,23 @@ SumsOnDevice::SumsOnDevice(const Device& device, const SumRule& rule, std::uint6
                            std::uint64_t columns, bool returns)
     : device_(device),
       rule_(rule),
-      plan_(plan_of(device, rule, rows, count, columns)),
+      plan_(plan_of(device, rule, rows, count, columns, false)),
       rows_(rows),
       count_(count),
       columns_(columns),
       returns_(returns),
-      teams_(by_column() ? plan_.column_teams(rows, columns, count) : plan_.teams(rows, count)) {
+      teams_(teams()) {
   call::check_fp64(rule.name(), device_, rule.dtype);
 }
 
 bool SumsOnDevice::make_running(bool in_place) {
-  constexpr std::uint64_t neighbours = 32;                 // that are read together
-  constexpr std::uint64_t most = 1 << 12;                  // elements, which one work-item adds one after the other
-  constexpr std::uint64_t few = 1 << 7;                    // which it adds sooner than more launches would be made
-  constexpr std::uint64_t little_bytes = 1 << 20;          // which are read as fast in any order
+  constexpr std::uint64_t neighbours = 32;         // that are read together
+  constexpr std::uint64_t most = 1 << 12;          // elements, which one work-item adds one after the other
+  constexpr std::uint64_t few = 1 << 7;            // which it adds sooner than more launches would be made
+  constexpr std::uint64_t little_bytes = 1 << 20;  // which are read as fast in any order
+  plan_ = plan_of(device_, rule_, rows_, count_, columns_, true);
   if (count_ > sum_plan::tuned.held / 2) plan_.lines = 1;  // prefixes need as many registers
+  teams_ = teams();
   const bool many = count_ <= most && 2 * rows_ >= plan_.group * plan_.most_groups;
   const bool together = columns_ >= neighbours || rows_ * count_ * size_of(rule_.dtype) <= little_bytes;
   plan_.running = plan_.lines > 1 || (!in_place && by_column() && plan_.quick && together && (many || count_ <= few));

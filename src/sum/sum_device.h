@@ -87,6 +87,9 @@ class SumsOnDevice {
 
  private:
   [[nodiscard]] bool by_column() const { return plan_.layout == sum_plan::Layout::columns; }
+  [[nodiscard]] sum_plan::Plan::Teams teams() const {
+    return by_column() ? plan_.column_teams(rows_, columns_, count_) : plan_.teams(rows_, count_);
+  }
   // Work-groups that share a row.
   [[nodiscard]] std::uint64_t shares() const {
     if (by_column()) return plan_.column_shares(rows_, columns_, count_);

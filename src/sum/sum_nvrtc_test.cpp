@@ -66,10 +66,14 @@ TEST_P(SumNvrtc, FineSumsAndShortColumns) {
         sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, false, 1024, sum_plan::Layout::rows, 1000);
     EXPECT_EQ(many_rows.close, dtype == Dtype::f32);
     expect_compiles(many_rows.files(true), many_rows.defines(true), {"sum_teams", "sum_shared"});
+    const sum_plan::Plan many_columns =
+        sum_plan::make(test::nvrtc_gpu(90), dtype, Inputs::values, true, false, 1000, sum_plan::Layout::columns, 1000);
+    EXPECT_EQ(many_columns.close, dtype == Dtype::f32);
+    expect_compiles(many_columns.files(true), many_columns.defines(true), {"sum_teams"});
     for (const Inputs inputs : {Inputs::values, Inputs::both}) {  // and so many lines that a work-item holds several
       sum_plan::Plan many = sum_plan::make(test::nvrtc_gpu(90), dtype, inputs, true, false, 3,
                                            sum_plan::Layout::columns, std::uint64_t{1} << 24);
-      EXPECT_EQ(many.lines, 5U);
+      EXPECT_EQ(many.lines, inputs == Inputs::values && dtype != Dtype::f16 ? 8U : 5U);
       many.running = inputs == Inputs::values && dtype == Dtype::f16;
       expect_compiles(many.files(true), many.defines(true), {"sum_teams"});
     }

@@ -60,7 +60,7 @@ bool streams(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout
 }
 
 // `count` is that of a row, 0 where it is added exactly at once.
-Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count) {
+Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layout, std::uint64_t count, bool running) {
   if (!device.gpu) return {64, 1, 1};
   const bool quick = device.kind == DeviceKind::cuda && is_float(dtype) && size_of(dtype) < 8;
   if (streams(device, dtype, inputs, layout, count)) {
@@ -73,9 +73,19 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
       if (count != 0 && count < shape.unroll) shape.unroll = std::bit_ceil(static_cast<unsigned>(count));
       return shape;
     };
+    const bool sums = inputs == Inputs::values && !running;
     if (count != 0 && count < tuned.short_columns) {
-      return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_short_wide : tuned.columns_short);
+      if (size_of(dtype) == 8 || inputs == Inputs::both) return fitted(tuned.columns_short_wide);
+      if (sums && dtype == Dtype::f32 && count > tuned.held) {
+        const Shape& more = tuned.columns_short_single;
+        if (count <= more.unroll) return fitted(tuned.columns_shorter_single);
+        // What is left after whole turns should not be much less than one.
+        if (count >= 4 * more.unroll || (count - 1) % more.unroll >= more.unroll / 2) return fitted(more);
+      }
+      const bool halves = sums && dtype == Dtype::f16 && count > tuned.held / 2;
+      return fitted(halves && count <= 4 * tuned.held ? tuned.columns_short_half : tuned.columns_short);
     }
+    if (quick && sums && dtype == Dtype::f32) return fitted(tuned.columns_single);
     if (quick && is_stored_float(dtype) && inputs == Inputs::values) return fitted(tuned.columns_stored);
     return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow);
   }
@@ -191,7 +201,7 @@ std::uint64_t Plan::shares(std::uint64_t rows, std::uint64_t count) const noexce
 }
 
 unsigned Plan::rest() const noexcept {
-  constexpr unsigned most_of_columns = 16;  // loads of one element
+  const unsigned most_of_columns = dtype == Dtype::f32 ? 32 : 16;  // loads of one element
   return layout == Layout::columns && unroll <= most_of_columns ? unroll : std::min(unroll, tuned.rest);
 }
 
@@ -286,12 +296,18 @@ Plan::Teams Plan::column_teams(std::uint64_t rows, std::uint64_t columns, std::u
 std::uint64_t Plan::strips(std::uint64_t rows, std::uint64_t columns, std::uint64_t count) const noexcept {
   const std::uint64_t teams = rows_of_group(column_teams(rows, columns, count));
   const std::uint64_t all = std::max<std::uint64_t>((rows + teams - 1) / teams, 1);
-  const std::uint64_t passes = (all + most_groups - 1) / most_groups;
-  return (all + passes - 1) / passes;
+  const auto passes = [&](std::uint64_t most) { return (all + most - 1) / most; };
+  // As many as run at a time take several strips each, if all have about as many of them, or if these are few. Else
+  // there are more, and the device gives new ones to whatever is done first.
+  const bool alike =
+      running || (lines == 1 && (all < 4 * most_groups || 10 * all >= 9 * most_groups * passes(most_groups)));
+  const std::uint64_t turns =
+      passes(most_groups * (gpu && !alike && column_shares(rows, columns, count) == 1 ? tuned.column_rounds : 1));
+  return (all + turns - 1) / turns;
 }
 
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool fine, std::uint64_t count,
-          Layout layout, std::uint64_t rows) {
+          Layout layout, std::uint64_t rows, bool running) {
   Plan plan;
   plan.layout = layout;
   plan.dtype = dtype;
@@ -301,8 +317,8 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.quick = tries && (is_float(dtype) ? device.fp64 : inputs == Inputs::values || count <= most_narrow);
   plan.fine = plan.quick && fine;
   // Some of many rows nearly cancel, and would have to be added again.
-  plan.close = plan.quick && !fine && dtype == Dtype::f32 && inputs == Inputs::values && layout != Layout::columns &&
-               rows > 1 && device.gpu;
+  plan.close = plan.quick && !fine && dtype == Dtype::f32 && inputs == Inputs::values &&
+               (layout != Layout::columns || (count >= tuned.short_columns && !running)) && rows > 1 && device.gpu;
   const std::uint64_t tried = plan.quick ? count : 0;
   const bool streaming = streams(device, dtype, inputs, layout, tried);
   plan.cluster = plan.quick && layout == Layout::shared && !streaming ? cluster_groups(device) : 1;
@@ -318,22 +334,30 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   }
   // Work-items of a CPU device run one after the other: they share columns.
   plan.columns = device.gpu ? 32 : 4;
-  const Shape shape = shape_of(device, dtype, inputs, layout, tried);
+  const Shape shape = shape_of(device, dtype, inputs, layout, tried, running);
   plan.is_short = layout == Layout::columns && tried != 0 && tried < tuned.short_columns;
   plan.group = work_group(device, shape.group, 16);
   plan.unroll = shape.unroll;
   plan.groups_a_unit = shape.groups_a_unit;
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
-  const std::uint64_t held = size_of(dtype) < 8 ? tuned.held : tuned.held_wide;
+  const bool narrow = size_of(dtype) < 8;
+  const bool floats = is_float(dtype);
+  const std::uint64_t held = narrow || !(floats || running) ? tuned.held : tuned.held_wide;
   // All compute units have work before a work-item takes more.
   const std::uint64_t passes = rows / (plan.group * plan.most_groups);
   const bool holds = plan.quick && layout == Layout::columns && inputs != Inputs::products;
-  // Two rows at least, of floats whose results need few registers of up to `held` elements each.
-  const bool lean = is_float(dtype) && size_of(dtype) < 8 && !plan.fine;
+  // Two rows at least, where results need few registers of up to `held` elements each.
+  const bool lean = !plan.fine && narrow && (floats || (inputs == Inputs::values && !running));
   if (holds && passes > 1 && count > 0 && count <= (lean ? held : held / 2)) {
     plan.unroll = static_cast<unsigned>(count);
-    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(held / count, std::bit_floor(passes)), 2));
+    const bool halves = dtype == Dtype::f16 && inputs == Inputs::values;
+    std::uint64_t most = held;
+    if (!running && count > 1 && floats && lean && !halves && (count == 2 || inputs == Inputs::values)) {
+      most = count < 4 ? tuned.held_of_two : tuned.held_of_four;
+    }
+    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(most / count, std::bit_floor(passes)), 2));
     plan.shares_columns = false;
+    if (!running && halves && lean && count <= held / 2) plan.take_groups(tuned.halves_groups);
   }
   const std::size_t room = std::max<std::size_t>(device.local_bytes, 16384);
   while (plan.local_bytes() > room && plan.columns > 1) plan.columns /= 2;

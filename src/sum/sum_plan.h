@@ -37,7 +37,7 @@ inline constexpr unsigned words_below_variances = 8;
 inline constexpr std::uint64_t most_narrow = (std::uint64_t{1} << 16) - 1;
 
 // Short columns that a work-item takes before others are waited for, at most.
-inline constexpr unsigned most_column_rounds = 4;
+inline constexpr unsigned most_column_rounds = 2;
 // Work-items of a group, vectors of an input in flight for each, and groups that share a compute unit.
 struct Shape {
   unsigned group;
@@ -81,6 +81,11 @@ struct Plan {
   std::uint64_t most_groups = 1;  // that the device has at a time
   std::uint64_t share = 1;        // elements that are worth a work-group
 
+  // So many work-groups share a compute unit.
+  void take_groups(unsigned of_unit) noexcept {
+    most_groups = most_groups / groups_a_unit * of_unit;
+    groups_a_unit = of_unit;
+  }
   // `finishes`: of the kernels that make results of the totals, too.
   [[nodiscard]] std::vector<runtime::Define> defines(bool finishes) const;
   [[nodiscard]] std::span<const std::string_view> files(bool finishes) const;
@@ -135,8 +140,10 @@ struct Plan {
 };
 
 // `tries`: try doubles with an error bound first. `fine`: the results are f64. `count`: the elements of a row, where
-// that is known. `layout`: how results on the device take rows, of which there are at least `rows`.
+// that is known. `layout`: how results on the device take rows, of which there are at least `rows`. `running`: they are
+// the sums up to each element.
 Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries = true, bool fine = false,
-          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared, std::uint64_t rows = 1);
+          std::uint64_t count = ~std::uint64_t{0}, Layout layout = Layout::shared, std::uint64_t rows = 1,
+          bool running = false);
 
 }  // namespace masu::sum_plan

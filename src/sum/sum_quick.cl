@@ -89,12 +89,15 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     return true;
   }
 #if MASU_FP64
-  if (what == SUM_AS_QUOTIENT && part[1] == sign) {
-    const bool minus = sign != 0;
-    const ulong magnitude = minus ? 0 - part[0] : part[0];
-    const double upper = (double)(magnitude >> 32) * 0x1p32;
-    const double lower = (double)(magnitude & 0xffffffffUL);
-    return certain(minus ? -upper : upper, minus ? -lower : lower, 0, what, divisor, precision, least, bits, found);
+  if (what == SUM_AS_QUOTIENT) {
+    const bool minus = MASU_SIGNED && as_long(part[1]) < 0;
+    const ulong low = minus ? 0 - part[0] : part[0];
+    const ulong high = minus ? ~part[1] + (low == 0 ? 1 : 0) : part[1];  // less than 2^48, as rows have fewer elements
+    const double scale = minus ? -1 : 1;
+    double sum = scale * 0x1p64 * (double)high;
+    double error = add_exactly(&sum, scale * 0x1p32 * (double)(low >> 32));
+    const double lost = add_exactly(&error, scale * (double)(low & 0xffffffffUL));
+    return certain(sum, error, fabs(lost), what, divisor, precision, least, bits, found);
   }
 #endif
   return false;
@@ -240,7 +243,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define SUM_END_ERROR
 #define SUM_ADD_TO(sum, error, value) sum += value;
 #endif
-#define SUM_BY_FOUR (SUM_CLOSE && MASU_ELEMENT_BYTES == 4 && !MASU_BY_COLUMN)
+#define SUM_BY_FOUR (SUM_CLOSE && MASU_ELEMENT_BYTES == 4 && (!MASU_BY_COLUMN || (MASU_CLOSE && MASU_UNROLL % 4 == 0)))
 #if SUM_BY_FOUR
 // Four elements, with the greatest magnitude and the least one that is not 0, less 1, at the top of a word. Returns whether
 // their sum is exact, as it mostly is: all are multiples of the unit of the least one, with 24 bits and at most 27 more;
@@ -310,13 +313,12 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
     size += fabs(value);                                                      \
   }
 #if SUM_BY_FOUR
-#undef SUM_ADD_VECTOR
-#define SUM_ADD_VECTOR(k)                                                                     \
+#define SUM_ADD_FOUR(words)                                                                   \
   {                                                                                           \
     uint greatest;                                                                            \
     uint least;                                                                               \
     double value[4];                                                                          \
-    if (take_four(all_x[k], value, &greatest, &least)) {                                      \
+    if (take_four(words, value, &greatest, &least)) {                                         \
       SUM_ADD_TO(sum, error, (value[0] + value[1]) + (value[2] + value[3]))                   \
     } else {                                                                                  \
       MASU_UNROLLED                                                                           \
@@ -327,6 +329,24 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
     lowest = min(lowest, least);                                                              \
     size = fma(4.0, SUM_SMALL_DOUBLE(greatest >> 1), size); /* at most four times as much */  \
   }
+#if MASU_BY_COLUMN
+// Four loads bring them, zeros in place of those that are not there.
+#undef SUM_ADD_LOADS
+#define SUM_ADD_LOADS(n, is_there)                                                                          \
+  {                                                                                                         \
+    uint all_x[n];                                                                                          \
+    MASU_UNROLLED                                                                                           \
+    for (int k = 0; k < (n); ++k)                                                                           \
+      all_x[k] = element_at(xs, head + (is_there ? i + k * stride : i) * SUM_BETWEEN);                      \
+    MASU_UNROLLED                                                                                           \
+    for (int k = 0; k < (n); ++k) all_x[k] = is_there ? all_x[k] : 0;                                       \
+    MASU_UNROLLED                                                                                           \
+    for (int k = 0; k < (n); k += 4) SUM_ADD_FOUR(all_x + k)                                                \
+  }
+#else
+#undef SUM_ADD_VECTOR
+#define SUM_ADD_VECTOR(k) SUM_ADD_FOUR(all_x[k])
+#endif
 #endif
 // The field of the double that is 2^52 times the unit of the lowest element.
 #define SUM_EXACT_FIELD(part) (SUM_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))

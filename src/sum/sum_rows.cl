@@ -18,9 +18,39 @@
 #ifndef SUM_STARTED
 #define SUM_STARTED 0
 #endif
+// Rows that lie one after the other, and at a multiple of that, are loaded in chunks of as many bytes as divide a row.
+#define SUM_ROW_BYTES (MASU_UNROLL * MASU_ELEMENT_BYTES)
+#define SUM_CHUNK (SUM_ROW_BYTES % 16 == 0 ? 16 : SUM_ROW_BYTES % 8 == 0 ? 8 : 4)
+#if SUM_ROW_BYTES % 4 == 0 && SUM_CHUNK > MASU_ELEMENT_BYTES
+MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
+#if SUM_CHUNK == 16
+  words_of_vector(*(__global const uint4 *)from, words);
+#else
+  words[0] = *(__global const uint *)from;
+  if (SUM_CHUNK == 8) words[1] = ((__global const uint *)from)[1];
+#endif
+}
+#define SUM_ROW_CHUNKS (SUM_ROW_BYTES / SUM_CHUNK)
+#define SUM_IN_CHUNK (SUM_CHUNK / MASU_ELEMENT_BYTES)
+#define SUM_HOLD_CHUNKS                                                                                          \
+  if (columns == 1 && ((size_t)(x + x_at) & (SUM_CHUNK - 1)) == 0) {                                             \
+    MASU_UNROLLED                                                                                                \
+    for (uint i = 0; i < MASU_LINES * SUM_ROW_CHUNKS; ++i) {                                                     \
+      const size_t wanted = begin + i / SUM_ROW_CHUNKS * teams + team;                                           \
+      const size_t row = wanted < rows ? wanted : (size_t)rows - 1;                                              \
+      uint words[4];                                                                                             \
+      load_chunk(words, x + x_at + row * SUM_ROW_BYTES + i % SUM_ROW_CHUNKS * SUM_CHUNK);                        \
+      MASU_UNROLLED                                                                                              \
+      for (uint e = 0; e < SUM_IN_CHUNK; ++e) held[i * SUM_IN_CHUNK + e] = element_of(words, e);                 \
+    }                                                                                                            \
+  } else
+#else
+#define SUM_HOLD_CHUNKS
+#endif
 // The elements of MASU_LINES rows of a work-item: all are loaded before any is added.
 #define SUM_HOLD_ROWS                                                                                            \
   MASU_BITS held[MASU_LINES * MASU_UNROLL];                                                                      \
+  SUM_HOLD_CHUNKS                                                                                                \
   MASU_UNROLLED                                                                                                  \
   for (uint i = 0; i < MASU_LINES * MASU_UNROLL; ++i) {                                                          \
     const size_t wanted = begin + i / MASU_UNROLL * teams + team;                                                \
@@ -127,6 +157,9 @@
 #define SUM_TURNS for (uint turn = 0; turn < turns; ++turn)
 #endif
 
+// Parts of other work-groups that a work-item waits for at a time.
+#define SUM_JOINED 4
+
 // 2^team_bits work-items of each of `shares` work-groups share a row, and take `rounds` of them: more than one only where a
 // team is no more than a sub-group, which then waits for no other, and has at least that many work-items, each of which
 // rounds one; or, by column, where it is one work-item, which rounds all, and there are no shares: of MASU_LINES rows, or
@@ -157,8 +190,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
   const size_t strips = get_num_groups(0) / members;
   // A work-item adds the elements of some loads, then those sums, then those that are beside vectors.
   const ulong own_count = count / members >> team_bits;
-  const ulong depth = (MASU_LINES > 1 || MASU_RUNNING ? count : SUM_DEPTH(own_count)) + members + 2 * MASU_PER_VECTOR +
-                      2 * team_bits + 4;
+  const ulong depth = (MASU_LINES > 1 || MASU_RUNNING ? count : SUM_DEPTH(own_count)) + members +
+                      (MASU_BY_COLUMN ? 0 : 2 * MASU_PER_VECTOR) + 2 * team_bits + 4;
   for (size_t begin = (size_t)strip * teams * turns; begin < rows; begin += strips * teams * turns) {
     SUM_HOLD_ROWS
     if (me == 0) unsure[0] = 0;
@@ -216,11 +249,18 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
         ulong part[SUM_PART_WORDS];
         SUM_START_PART
         SUM_END_PART
-        for (size_t i = lane; i < members; i += (size_t)1 << team_bits) {
-          ulong other[SUM_PART_WORDS];
-          for (int w = 0; w < SUM_PART_WORDS; ++w)
-            other[w] = ((__global const volatile ulong *)kept)[(i * SUM_PART_WORDS + w) * rows];
-          add_part(part, other);
+        for (size_t i = lane; i < members; i += (size_t)SUM_JOINED << team_bits) {
+          ulong others[SUM_JOINED][SUM_PART_WORDS];
+          MASU_UNROLLED
+          for (int k = 0; k < SUM_JOINED; ++k) {
+            const size_t member = min(i + ((size_t)k << team_bits), members - 1);
+            for (int w = 0; w < SUM_PART_WORDS; ++w)
+              others[k][w] = ((__global const volatile ulong *)kept)[(member * SUM_PART_WORDS + w) * rows];
+          }
+          MASU_UNROLLED
+          for (int k = 0; k < SUM_JOINED; ++k) {
+            if (i + ((size_t)k << team_bits) < members) add_part(part, others[k]);
+          }
         }
         join_parts(part, team_bits, parts);
         for (int w = 0; w < SUM_PART_WORDS; ++w) own[w] = part[w];

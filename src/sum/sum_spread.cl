@@ -36,6 +36,8 @@ MASU_INLINE bool result_of(const ulong *part, const ulong count, const ulong dep
     *found = special_bits(MASU_NAN, precision, bits);
     return true;
   }
+  *found = 0;
+  if (MASU_UNROLL == 1) return true;
   // All are multiples of the lowest element's unit; below 2^52 of them, and squares of its square, nothing is rounded. Of
   // two elements n S - V^2 is the square of V, which is known with its rounding.
   const uint unit = SUM_UNIT_FIELD((uint)part[2]);
@@ -167,9 +169,9 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   if (some == (uint)part[2]) return true;
   const double numerator = fma(-sum, sum, upper);
   const double wide = upper * (3.1 * (double)depth * SUM_ROUNDING + 0x1p-51);
-  if (!(wide <= numerator / 4)) return false;
-  // At least twice what that is of the numerator.
-  const double share = as_double(((as_ulong(wide) >> 52) + 1025 - (as_ulong(numerator) >> 52)) << 52);
+  if (!(wide <= numerator / 4) || numerator == 0) return false;
+  // More than what that is of the numerator, of whose root it is 0.54 of that at most, with what a quotient is off.
+  const double share = wide / numerator * 1.5;
   const double all = n * (double)(count - divisor);
   return rounded_variance(quotient_of(numerator, all, 1 / all), numerator, 0, all, false, share, what == SUM_AS_DEVIATION,
                           precision, least, bits, found);

@@ -153,6 +153,12 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
       expect_compiles(selection.files(part), selection.defines(part, ranges, listed), {"selection_ranges"});
     }
     if (is_float(dtype)) compiles(selection_plan::Part::numbers, {"selection_points"});
+    const selection_plan::Plan few = selection_plan::make(test::nvrtc_gpu(GetParam()), dtype, 5, 11);
+    EXPECT_EQ(few.few, 16U);
+    for (const auto part : {selection_plan::Part::points, selection_plan::Part::numbers}) {
+      if (part == selection_plan::Part::numbers && dtype != Dtype::f32) continue;
+      expect_compiles(few.files(part), few.defines(part), {"selection_points"});
+    }
   }
 }
 
