@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <system_error>
@@ -146,6 +147,15 @@ std::optional<std::uint64_t> memory_limit(const CommonOptions& options) {
 std::string progress_mode(const CommonOptions& common) {
   if (!ranks().first()) return "never";
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
+}
+
+std::vector<std::string> listed_columns(const InputOptions& input) {
+  std::vector<std::string> columns;
+  for (const std::string& given : input.columns) {
+    if (given.starts_with("name:")) columns.push_back(given);
+    else std::ranges::move(split(given), std::back_inserter(columns));
+  }
+  return columns;
 }
 
 bool is_column_name(const std::string& column) {

@@ -351,7 +351,9 @@ Exit run_command(HistogramCommandOptions& asked) {
       usage_error("--group excludes --joint, --weights, --region and --channels");
     }
     if (several) usage_error("--group takes one INPUT here, got {}", inputs.size());
-    table.emplace(asked, Work::reading);
+    asked.input.words = false;
+    asked.input.dates = true;
+    table.emplace(asked, GroupedTable::Use());
     work.table = &*table;
   }
 

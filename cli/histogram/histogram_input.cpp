@@ -321,7 +321,7 @@ namespace {
 // What a table of groups holds.
 class HeldSource final : public io::Source {
  public:
-  explicit HeldSource(const GroupedTable& table) : info_(table.info()), values_(table.values()) {}
+  explicit HeldSource(const GroupedTable& table) : info_(table.info()), values_(table.values().view()) {}
   [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
   std::uint64_t read(void* target, std::uint64_t count) override {
     const ArrayView some = *view(count);
