@@ -194,7 +194,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.ignore_case = input.ignore_case;
   result.any_order = input.any_order;
   result.needed_by = input.needed_by;
-  result.places = input.places;
+  result.places = input.places && input.needed_by.empty();  // else there are no gaps
   result.map = true;
   result.tmpdir = common.tmpdir;
   result.reading = [bar = std::make_shared<Progress>(progress_mode(common))](std::uint64_t read, std::uint64_t all) {

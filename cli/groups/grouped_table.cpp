@@ -275,6 +275,7 @@ void GroupedTable::read_input(std::size_t input, std::uint64_t threads, std::vec
       options.part = i;
       options.parts = threads;
       io::Rows some(path, options, columns_);
+      if (some.size() != from.size()) some.reader().fail("the file changed while it was read");
       read_part(some, parts[before + i], memory);
     });
   }

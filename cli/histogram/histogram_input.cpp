@@ -308,10 +308,7 @@ NamedReports HistogramInput::texts() const {
   NamedReports result;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::string& name = sources[i]->info().name;
-    const bool weights = weighted && i + 1 == sources.size();
-    if (weights || result.empty() || result.back().first != name) {
-      result.emplace_back(name, report_of_ranks(sources[i]->report()));
-    }
+    if (result.empty() || result.back().first != name) result.emplace_back(name, report_of_ranks(sources[i]->report()));
   }
   return result;
 }
@@ -362,6 +359,11 @@ HistogramInput open_input(const HistogramJob& job, std::span<const std::string> 
 void open_weights(const HistogramJob& job, HistogramInput& input) {
   input.add(open_shared(job.weights->input, job.weights->from, false));
   input.weighted = true;
+  if (job.source.places) {
+    leave_out_pairs(input.sources.front(), input.sources.back());
+    input.elements = shared_count(*input.sources.front(), input.ways.front());
+    input.info.count = input.sources.front()->info().count;
+  }
   const io::SourceInfo& by = input.sources.back()->info();
   const std::optional<std::uint64_t> count = shared_count(*input.sources.back(), input.ways.back());
   if (!job.joint && input.channels != 1) {
