@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers that stand side by side: a pair of which one entry is empty is left out.
 #include "cli/arrays/array_stream.h"
+#include "cli/arrays/runs_source.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -40,56 +40,6 @@ Missing missing_in(io::Source& source) {
   return missing;
 }
 
-// A source without some of its numbers.
-class PairedSource final : public io::Source {
- public:
-  // `left`: their indices, rising.
-  PairedSource(std::unique_ptr<io::Source> source, std::vector<std::uint64_t> left, std::uint64_t count,
-               io::TextReport report)
-      : source_(std::move(source)), info_(source_->info()), left_(std::move(left)), report_(std::move(report)) {
-    info_.count = count;
-  }
-  [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
-  [[nodiscard]] io::TextReport report() const override { return report_; }
-  [[nodiscard]] std::uint64_t bad_lines() const noexcept override { return source_->bad_lines(); }
-  void keep_for_rewind() override { source_->keep_for_rewind(); }
-  void rewind() override {
-    source_->rewind();
-    position_ = next_ = 0;
-  }
-  std::uint64_t read(void* target, std::uint64_t count) override {
-    auto* to = static_cast<std::byte*>(target);
-    std::uint64_t done = 0;
-    while (done < count) {
-      const std::uint64_t got = source_->read(to + done * size_of(info_.dtype), std::min(count - done, room()));
-      if (got == 0) break;
-      position_ += got;
-      done += got;
-    }
-    return done;
-  }
-  std::optional<ArrayView> view(std::uint64_t count) override {
-    const std::optional<ArrayView> some = source_->view(std::min(count, room()));
-    if (some) position_ += some->count;
-    return some;
-  }
-
- private:
-  // How many come before the next one that is left out, after those that come now were passed.
-  std::uint64_t room() {
-    std::array<std::byte, sizeof(std::uint64_t)> passed;
-    for (; next_ < left_.size() && left_[next_] == position_; ++next_) position_ += source_->read(passed.data(), 1);
-    return next_ < left_.size() ? left_[next_] - position_ : ~std::uint64_t{0};
-  }
-
-  std::unique_ptr<io::Source> source_;
-  io::SourceInfo info_;
-  std::vector<std::uint64_t> left_;
-  io::TextReport report_;
-  std::uint64_t position_ = 0;  // in the source
-  std::size_t next_ = 0;        // in left_
-};
-
 }  // namespace
 
 void leave_out_pairs(std::unique_ptr<io::Source>& first, std::unique_ptr<io::Source>& second) {
@@ -118,8 +68,16 @@ void leave_out_pairs(std::unique_ptr<io::Source>& first, std::unique_ptr<io::Sou
       if (own != missing[i].places.end() && *own == place) ++own;
       else left.push_back(place - static_cast<std::uint64_t>(own - missing[i].places.begin()));
     }
-    *sources[i] = std::make_unique<PairedSource>(std::move(*sources[i]), std::move(left), missing[i].all - all.size(),
-                                                 std::move(missing[i].report));
+    io::SourceInfo info = (*sources[i])->info();
+    info.count = missing[i].all - all.size();
+    const std::uint64_t end = *info.count + left.size();
+    const auto runs = [left = std::move(left), end](std::uint64_t number) -> std::optional<ElementRun> {
+      if (number > left.size()) return std::nullopt;
+      const std::uint64_t begin = number == 0 ? 0 : left[number - 1] + 1;
+      return ElementRun{begin, (number < left.size() ? left[number] : end) - begin};
+    };
+    *sources[i] =
+        std::make_unique<RunsSource>(std::move(*sources[i]), std::move(info), runs, end, std::move(missing[i].report));
   }
 }
 

@@ -177,6 +177,11 @@ class CompressedTest(CommandTest):
                 self.assertIn(says, lines[0] if status else b"")
                 self.assertLess(int(lines[-1]), 300_000)  # KiB
 
+    def test_damaged_beside_a_text_with_gaps(self):
+        numbers = self.write("y.npy.gz", gzip.compress(npy("<f8", (3,), bytes(24)))[:-8] + bytes(8))
+        path = self.write("t.csv", "a,b\n1,2\n3,4\n,5\n")
+        self.fails(1, "dot", path, numbers, "--column", "a", "--dtype", "f64", says="gzip")
+
     def test_tables_cut_short(self):
         """A stream that ends early is an error of every command that reads tables, and nothing is written."""
         text = b"city,price\n" + b"".join(b"%c,%d\n" % (97 + i % 3, i * 7919 % 100003) for i in range(40000))
