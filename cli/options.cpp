@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <system_error>
@@ -148,6 +149,15 @@ std::string progress_mode(const CommonOptions& common) {
   return common.quiet && common.progress == "auto" ? "never" : common.progress;
 }
 
+std::vector<std::string> listed_columns(const InputOptions& input) {
+  std::vector<std::string> columns;
+  for (const std::string& given : input.columns) {
+    if (given.starts_with("name:")) columns.push_back(given);
+    else std::ranges::move(split(given), std::back_inserter(columns));
+  }
+  return columns;
+}
+
 bool is_column_name(const std::string& column) {
   const std::size_t begin = column.starts_with("number:") ? std::string_view("number:").size() : 0;
   return column.find_first_not_of("0123456789", begin) != std::string::npos;
@@ -184,7 +194,7 @@ io::SourceOptions source_options(const InputOptions& input, const CommonOptions&
   result.ignore_case = input.ignore_case;
   result.any_order = input.any_order;
   result.needed_by = input.needed_by;
-  result.places = input.places;
+  result.places = input.places && input.needed_by.empty();  // else there are no gaps
   result.map = true;
   result.tmpdir = common.tmpdir;
   result.reading = [bar = std::make_shared<Progress>(progress_mode(common))](std::uint64_t read, std::uint64_t all) {

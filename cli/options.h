@@ -100,6 +100,8 @@ std::string progress_mode(const CommonOptions& common);
 
 // Makes --threads, --memory, --digits and an explicit `--device auto` hold for this process; returns the options.
 const CommonOptions& apply(CommonOptions& options);
+// The columns of --column, each a list with commas; name:X is one.
+std::vector<std::string> listed_columns(const InputOptions& input);
 // Whether a --column is no number: the first line of the text names the columns then.
 bool is_column_name(const std::string& column);
 // How io::open shall read the inputs.

@@ -135,6 +135,9 @@ SharedSource open_array(const std::string& path, const std::string& dtype, const
 // Several inputs one after the other, as cat would give them, with one dtype. A header of each is skipped.
 std::unique_ptr<io::Source> open_joined(const std::vector<std::string>& inputs, io::SourceOptions options);
 
+// Of two sources side by side, that keep the places of their empty entries: leaves out each pair that has one.
+void leave_out_pairs(std::unique_ptr<io::Source>& first, std::unique_ptr<io::Source>& second);
+
 // Bytes of the elements, where their number is known.
 std::optional<std::uint64_t> known_bytes(const io::Source& source);
 
@@ -386,8 +389,12 @@ struct ColumnsResult {
   struct Head {
     std::string name;  // in tables and CSV
     std::string json;
-    bool same = false;                      // the same for each row: JSON has it once
-    const io::ValueNames* names = nullptr;  // what its values stand for; null: they are numbers
+    bool same = false;                             // the same for each row: JSON has it once
+    const io::ValueNames* names = nullptr;         // what its values stand for; null: they are numbers
+    std::vector<const io::ValueNames*> each = {};  // the same of each entry; empty: all have `names`
+    [[nodiscard]] const io::ValueNames* names_at(std::uint64_t entry) const {
+      return each.empty() ? names : each[entry];
+    }
   };
   std::vector<Head> heads;
   // Gives equally long pieces of all columns, one after the other; is called several times.
@@ -402,12 +409,17 @@ struct ColumnsResult {
     std::function<std::string(std::uint64_t row)> text;
   };
   std::vector<Label> labels;
+  bool json_labels = true;
   bool flat = false;      // each row has one entry, so JSON has no list for it
   std::size_t array = 0;  // the column that .npy has
   bool one = false;       // there is one entry: JSON has no lists, and the table a line for each column
   bool bare = false;      // the table is one number a line, without names
   std::string json_rest;  // the other members of JSON
 };
+
+// The names of an entry that has no value: an empty text, null in JSON. Of floats, .npy and raw have NaN; of integers
+// nothing.
+const io::ValueNames* no_value();
 
 // As --format, --json or the ending of -o says, else a table. Throws for .npy and raw where the result is not one
 // array.

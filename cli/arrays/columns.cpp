@@ -47,6 +47,7 @@ class RowCursor {
 void write_json_column(const ColumnsResult& result, std::size_t column, io::OutputFile& to) {
   const bool nested = !result.rows.empty() && !result.flat && !result.heads[column].same;
   RowCursor cursor(result.rows);
+  std::uint64_t entry = 0;
   const auto end_rows = [&] {
     for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
   };
@@ -57,7 +58,8 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
     for (std::uint64_t i = 0; i < piece[column].count; ++i) {
       if (result.heads[column].same && cursor.row() > 0) return;
       if (!cursor.at_begin() || (result.flat && cursor.row() > 0)) to.write(",");
-      to.write(json_element(piece[column], i, result.heads[column].names));
+      const io::ValueNames* names = result.heads[column].names_at(entry++);
+      to.write(names == no_value() ? "null" : json_element(piece[column], i, names));
       cursor.advance();
       if (nested) end_rows();
       else if (cursor.ended()) cursor.next_row();
@@ -68,7 +70,7 @@ void write_json_column(const ColumnsResult& result, std::size_t column, io::Outp
 
 // "groups":{"city":["Rome",…]}
 void write_json_labels(const ColumnsResult& result, io::OutputFile& to) {
-  if (result.labels.empty()) return;
+  if (result.labels.empty() || !result.json_labels) return;
   std::string_view open = "\"groups\":{";
   for (const ColumnsResult::Label& label : result.labels) {
     to.write(fmt::format("{}{}:[", open, json_string(label.name)));
@@ -104,7 +106,7 @@ class EntryTexts {
     if (!result_.rows.empty() && result_.labels.empty()) texts.push_back(std::to_string(row));
     for (const ColumnsResult::Label& label : result_.labels) texts.push_back(label_(label.text(row)));
     for (std::size_t column = 0; column < piece.size(); ++column) {
-      const io::ValueNames* names = result_.heads[column].names;
+      const io::ValueNames* names = result_.heads[column].names_at(before_ + i);
       texts.push_back(names == nullptr ? text_(piece[column], i) : label_(value_text(piece[column], i, names)));
     }
   }
@@ -227,22 +229,29 @@ void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_term
   if (!waiting.empty()) settle();
 }
 
-void refuse_texts(const io::ValueNames* names) {
-  if (names == nullptr || names->kind() != io::ValueNames::Kind::texts) return;
+void refuse_texts(const ColumnsResult::Head& head) {
+  if (head.names == nullptr || head.names->kind() != io::ValueNames::Kind::texts) return;
   throw Error(ErrorCode::unsupported, "-o: npy and raw have numbers, and these are texts; write .txt, .csv or .json");
 }
 
+void refuse_missing(const ColumnsResult::Head& head, Dtype dtype) {
+  if (is_float(dtype) || std::ranges::count(head.each, no_value()) == 0) return;
+  throw Error(ErrorCode::unsupported,
+              "-o: npy and raw have no integer for a result without values; write .txt, .csv or .json");
+}
+
 void raw_columns(const ColumnsResult& result, io::OutputFile& to) {
-  refuse_texts(result.heads[result.array].names);
+  refuse_texts(result.heads[result.array]);
   result.pieces([&](std::span<const ArrayView> piece) {
     const ArrayView& column = piece[result.array];
+    refuse_missing(result.heads[result.array], column.dtype);
     to.write(column.data, column.count * size_of(column.dtype));
   });
 }
 
 // Rows of one length make a table of two dimensions.
 void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
-  refuse_texts(result.heads[result.array].names);
+  refuse_texts(result.heads[result.array]);
   std::vector<std::uint64_t> shape;
   if (result.rows.empty() || result.flat) {
     shape.push_back(0);
@@ -260,6 +269,15 @@ void npy_columns(const ColumnsResult& result, io::OutputFile& to) {
 }
 
 }  // namespace
+
+const io::ValueNames* no_value() {
+  struct Nothing final : io::ValueNames {
+    Nothing() : ValueNames(Kind::instants) {}
+    [[nodiscard]] std::string operator()(std::int64_t /*value*/) const override { return {}; }
+  };
+  static const Nothing nothing;
+  return &nothing;
+}
 
 ColumnsForm columns_form(const CommonOptions& common, bool has_array) {
   const std::string& path = common.output;

@@ -39,18 +39,21 @@ Sources open_both(const InputOptions& input, const CommonOptions& common, std::v
   for (std::size_t i = 0; i < 2; ++i) {
     io::SourceOptions options = source_options(input, common);
     options.needed_by = "dot";  // an entry that is left out would misalign all later pairs
+    options.places = true;      // but empty ones are known, and their pairs left out
     if (!input.columns.empty()) options.column = columns ? input.columns[i] : input.columns.front();
+    if (columns) options.needed_by += " of column " + options.column;
     SharedSource shared = open_shared(columns ? first : input.inputs[i], options, columns);
     sources.push_back(std::move(shared.source));
     ways.push_back(shared.way);
   }
   io::unify_dtypes(sources);
-  const io::SourceInfo& x = sources[0]->info();
-  const io::SourceInfo& y = sources[1]->info();
+  const io::SourceInfo x = sources[0]->info();
+  const io::SourceInfo y = sources[1]->info();
   if (x.dtype != y.dtype) {
     data_error("the inputs must have one dtype: {} has {}, {} has {}", x.name, to_string(x.dtype), y.name,
                to_string(y.dtype));
   }
+  leave_out_pairs(sources[0], sources[1]);
   const std::optional<std::uint64_t> xs = shared_count(*sources[0], ways[0]);
   const std::optional<std::uint64_t> ys = shared_count(*sources[1], ways[1]);
   if (xs && ys && *xs != *ys) {
@@ -107,10 +110,10 @@ Exit run_command(DotCommandOptions& asked) {
     verify(reference, mine.dtype(), bits_of(mine));
   }
   merge_states("dot", sums, device);
+  if (info.format == "text" && sums.count() == 0) data_error("{}: has no pair of numbers", info.name);
   const io::TextReport text = tell_source(*sources[0], common);
   if (sources[1]->info().name != info.name) tell_source(*sources[1], common);
   if (!ranks().first()) return Exit::done;
-  if (info.format == "text" && sums.count() == 0) throw Error(ErrorCode::io, info.name + ": has no number");
   const SumResult result = result_of(sums, wanted, info.name);
   const Dtype dtype = result.dtype();
   const std::uint64_t bits = bits_of(result);

@@ -150,50 +150,71 @@ void verify(const ArrayView& data, const QuantileRequest& request, const Quantil
 
 // One line a group, with a column for each quantile; JSON and .npy have them as of rows.
 Exit run_groups(const QuantileCommandOptions& asked, const QuantileRequest& request, ColumnsForm form) {
-  const GroupedTable table(asked, Work::reading);
+  const GroupedTable table(asked, {.several = true});
+  const auto columns = table.columns();
   const std::size_t number = request.q.size();
-  const bool lines = form == ColumnsForm::table || form == ColumnsForm::csv || form == ColumnsForm::tsv;
-  std::vector<Quantile> all;
+  std::vector<std::string> names;
+  for (const double q : request.q) names.push_back(io::format_number(q));
+  GroupResults results(table, std::move(names));
   Times times;
   table.each(
       [&](std::uint64_t group) {
         QuantileFound found;
-        QuantileOptions options{request.method, 1, &found.times};
-        found.quantiles = exact_quantiles(table.device(), table.values(group), request.q, options);
-        if (asked.common.verify) verify(table.values(group), request, found);
+        for (const GroupedTable::Values& column : columns) {
+          const ArrayView values = column.view(group);
+          if (values.count == 0) {
+            found.quantiles.resize(found.quantiles.size() + number);
+            continue;
+          }
+          QuantileFound one;
+          QuantileOptions options{request.method, 1, &one.times};
+          one.quantiles = exact_quantiles(table.device(), values, request.q, options);
+          if (asked.common.verify) verify(values, request, one);
+          found.quantiles.insert(found.quantiles.end(), one.quantiles.begin(), one.quantiles.end());
+          found.times += one.times;
+        }
         return found;
       },
-      [&](std::uint64_t, const QuantileFound& found) {
-        all.insert(all.end(), found.quantiles.begin(), found.quantiles.end());
+      [&](std::uint64_t group, const QuantileFound& found) {
+        for (std::size_t i = 0; i < found.quantiles.size(); ++i) {
+          const GroupedTable::Values& column = columns[i / number];
+          const Column value = values_of({found.quantiles[i]}, column.dtype);
+          const ArrayView view = value.view();
+          results.add(i / number, i % number, column.view(group).count == 0 ? nullptr : &view, column.names.get());
+        }
         times += found.times;
       });
   const Seconds seconds = table.seconds(times);
 
-  ColumnsResult result;
-  std::vector<Column> columns;
-  if (lines) {
-    for (std::size_t i = 0; i < number; ++i) {
-      std::vector<Quantile> one;
-      for (std::uint64_t group = 0; group < table.groups(); ++group) one.push_back(all[group * number + i]);
-      columns.push_back(values_of(one, table.dtype()));
-      result.heads.push_back({io::format_number(request.q[i]), ""});
-    }
-  } else {
-    columns = {Column(ArrayView(request.q)), values_of(all, table.dtype())};
-    result.heads = {{"q", "q", true}, {"value", "values"}};
+  ColumnsResult result = results.table();
+  std::vector<Column> all;  // the quantiles of each group, or without groups of each column
+  if (form == ColumnsForm::json || form == ColumnsForm::npy || form == ColumnsForm::raw) {
+    const bool grouped = !table.names().empty();
+    result.heads = {{"q", "q", true}};
+    result.flat = false;
     result.array = 1;
-  }
-  table.label(result, std::vector<std::uint64_t>(table.groups(), lines ? 1 : number));
-  result.pieces = [&](const ColumnsResult::Taker& take) {
-    for (std::uint64_t group = 0; group < (lines ? 1 : table.groups()); ++group) {
-      std::vector<ArrayView> views;
-      for (const Column& column : columns) views.push_back(column.view());
-      if (!lines) views.back() = part_of(views.back(), group * number, number);
-      take(views);
+    std::ranges::fill(result.rows, number);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      all.emplace_back(results.of(c, 0).dtype);
+      if (grouped || c == 0)
+        result.heads.push_back({"value", grouped && columns.size() > 1 ? columns[c].name + "_values" : "values"});
+      for (std::uint64_t group = 0; group < table.groups(); ++group) {
+        for (std::size_t i = 0; i < number; ++i) {
+          all.back().append(part_of(results.of(c, i).view(), group, 1));
+          result.heads.back().each.push_back(results.names_of(c, i)[group]);
+        }
+      }
     }
-  };
-  result.json_rest = fmt::format(R"("method":"{}","n":{},"dtype":"{}",{})", asked.method, table.count(),
-                                 to_string(table.dtype()), table.json_end(seconds));
+    result.pieces = [&, grouped](const ColumnsResult::Taker& take) {
+      for (std::size_t piece = 0; piece < (grouped ? table.groups() : columns.size()); ++piece) {
+        std::vector<ArrayView> views = {ArrayView(request.q)};
+        for (const Column& column : grouped ? std::span(all) : std::span(all).subspan(piece, 1))
+          views.push_back(part_of(column.view(), grouped ? piece * number : 0, number));
+        take(views);
+      }
+    };
+  }
+  result.json_rest = fmt::format(R"("method":"{}",{},{})", asked.method, table.json_counts(), table.json_end(seconds));
   write_columns(result, form, asked.common);
   table.tell(seconds);
   return Exit::done;
@@ -201,12 +222,14 @@ Exit run_groups(const QuantileCommandOptions& asked, const QuantileRequest& requ
 
 Exit run_command(QuantileCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
-  const ColumnsForm form = columns_form(common, true);
+  asked.input.columns = listed_columns(asked.input);
+  const bool several = asked.input.columns.size() > 1;
+  const ColumnsForm form = columns_form(common, !several);
   QuantileRequest request;
   request.q = asked_q(asked);
   request.method = named("--method", words_of("METHOD"), asked.method, quantile_method_from_name);
-  if (!asked.group.empty()) return run_groups(asked, request, form);
   asked.input.dates = true;
+  if (!asked.group.empty() || several) return run_groups(asked, request, form);
   ArrayStream stream(asked, Work::reading, "quantile");
   request.rows = stream.rows();
   request.row_length = stream.row_length();

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
 
 namespace masu::cli {
 namespace {
@@ -172,7 +171,7 @@ constexpr const char* reduce_examples = R"(Examples:
   masu reduce samples.npy
   masu reduce samples.npy --op count,mean,std,median
   masu reduce prices.csv --header --column price --op mean,variance --ddof 1 --json
-  masu reduce orders.csv --group city --column price --op sum,mean
+  masu reduce orders.csv --group city --column price,qty --op sum,mean
   masu reduce table.raw --dtype f32 --rows 1000 --op norm2 -o norms.npy)";
 
 struct ReduceCommandOptions : ArrayOptions {
@@ -208,11 +207,11 @@ bool is_place(const std::string& op) {
 }
 
 // Instants count from an arbitrary day, so a sum of them has no meaning.
-void check_instants(const io::SourceInfo& info, const std::vector<std::string>& ops) {
+void check_instants(const std::string& input, const std::vector<std::string>& ops) {
   for (const std::string& op : ops) {
     if (is_value(op) || is_place(op) || op == "count" || op == "skipped") continue;
     data_error("{}: dates have no {}: of them there are mean, min, max, median, argmin, argmax, count and skipped",
-               info.name, op);
+               input, op);
   }
 }
 
@@ -226,38 +225,36 @@ void verify(const ArrayView& data, const ReduceRequest& request, const ReduceFou
   }
 }
 
-// The results of one group's values. Too few of them have no variance: it is NaN.
-ReduceFound reduce_group(const GroupedTable& table, std::uint64_t group, const ReduceRequest& request,
-                         std::span<const ReduceOp> reductions) {
-  const ArrayView values = table.values(group);
-  Totals totals{request, sums_for(table.device(), table.dtype(), request), Reduced(table.dtype())};
+// The results of one group's values, `skipped` of which cannot be read. Too few of them have not all results: an empty
+// column stands for these.
+ReduceFound reduce_group(const Device& device, const ArrayView& values, std::uint64_t skipped,
+                         const ReduceRequest& request, std::span<const ReduceOp> reductions) {
+  Totals totals{request, sums_for(device, values.dtype, request), Reduced(values.dtype)};
   ReduceFound found;
   if (totals.sums) {
     totals.sums->add(values);
     found.times += totals.sums->times();
   }
   for (const ReduceOp op : reductions) {
+    if (values.count == 0 && op != ReduceOp::count_nonzero) continue;
     Times times;
     ReduceOptions how;
     how.times = &times;
-    totals.reduced.append(reduce(table.device(), values, op, how));
+    totals.reduced.append(reduce(device, values, op, how));
     found.times += times;
   }
   totals.count = values.count;
-  if (std::ranges::find(request.ops, "median") != request.ops.end()) {
+  totals.skipped = skipped;
+  if (std::ranges::find(request.ops, "median") != request.ops.end() && values.count != 0) {
     Times times;
     QuantileOptions how;
     how.times = &times;
-    totals.median = values_of(exact_quantiles(table.device(), values, std::array{0.5}, how), table.dtype());
+    totals.median = values_of(exact_quantiles(device, values, std::array{0.5}, how), values.dtype);
     found.times += times;
   }
   for (const std::string& name : request.ops) {
-    if (values.count >= least_count(name, request)) {
-      found.columns.push_back(operation(name).column(totals));
-      continue;
-    }
-    const std::uint64_t none = bits_of(std::numeric_limits<double>::quiet_NaN(), request.result);
-    found.columns.push_back(Column({request.result, &none, 1}));
+    const bool enough = values.count >= least_count(name, request);
+    found.columns.push_back(enough ? operation(name).column(totals) : Column());
   }
   found.count = values.count;
   return found;
@@ -276,49 +273,52 @@ void verify_group(const ArrayView& values, const ReduceRequest& request, const R
   verify(values, some, got);
 }
 
-// One line a group.
-Exit run_groups(const ReduceCommandOptions& asked, const ReduceRequest& request, ColumnsForm form) {
-  if (std::ranges::find(request.ops, "skipped") != request.ops.end()) {
-    usage_error("--op skipped excludes --group: rows without a value are of no group");
+// One line a group, or without groups a line a column.
+Exit run_groups(const ReduceCommandOptions& asked, ReduceRequest request, ColumnsForm form) {
+  const bool places = std::any_of(request.ops.begin(), request.ops.end(), is_place);
+  const GroupedTable table(asked, {.places = places, .several = true});
+  const auto columns = table.columns();
+  for (const GroupedTable::Values& column : columns) {
+    if (!column.names) continue;
+    request.ops = ops_for(asked, column.names.get());
+    request.result = Dtype::f64;  // has each microsecond of the dates in use
+    check_instants(table.info().name, request.ops);
   }
-  const GroupedTable table(asked, Work::reading, std::any_of(request.ops.begin(), request.ops.end(), is_place));
   const std::vector<ReduceOp> reductions = reductions_for(request);
-  std::vector<Column> columns;
+  GroupResults results(table, request.ops);
   Times times;
   // A total that no integer of 64 bits holds is the data's fault.
   with_data(table.info().name, [&] {
     table.each(
         [&](std::uint64_t group) {
-          ReduceFound found = reduce_group(table, group, request, reductions);
-          if (asked.common.verify) verify_group(table.values(group), request, found);
+          std::vector<ReduceFound> found;
+          for (const GroupedTable::Values& column : columns) {
+            const ArrayView values = column.view(group);
+            found.push_back(reduce_group(table.device(), values, table.skipped(group, column), request, reductions));
+            if (asked.common.verify) verify_group(values, request, found.back());
+          }
           return found;
         },
-        [&](std::uint64_t group, ReduceFound found) {
-          for (std::size_t op = 0; op < request.ops.size(); ++op) {
-            Column& column = found.columns[op];
-            if (is_place(request.ops[op])) {
-              std::uint64_t place = bits_of(column.view(), 0);
-              table.to_places(group, {&place, 1});
-              column = Column(ArrayView(Dtype::u64, &place, 1));
+        [&](std::uint64_t group, const std::vector<ReduceFound>& found) {
+          for (std::size_t c = 0; c < columns.size(); ++c) {
+            for (std::size_t op = 0; op < request.ops.size(); ++op) {
+              ArrayView value = found[c].columns[op].view();
+              std::uint64_t place = 0;
+              if (is_place(request.ops[op]) && value.count != 0) {
+                place = bits_of(value, 0);
+                columns[c].to_places(group, {&place, 1});
+                value = ArrayView(Dtype::u64, &place, 1);
+              }
+              results.add(c, op, value.count == 0 ? nullptr : &value,
+                          is_value(request.ops[op]) ? columns[c].names.get() : nullptr);
             }
-            if (group == 0) columns.push_back(std::move(column));
-            else columns[op].append(column.view());
+            times += found[c].times;
           }
-          times += found.times;
         });
   });
   const Seconds seconds = table.seconds(times);
-  ColumnsResult result;
-  for (const std::string& name : request.ops) result.heads.push_back({name, name});
-  result.pieces = [&](const ColumnsResult::Taker& take) {
-    std::vector<ArrayView> views;
-    for (const Column& column : columns) views.push_back(column.view());
-    take(views);
-  };
-  table.label(result, std::vector<std::uint64_t>(table.groups(), 1));
-  result.flat = true;
-  result.json_rest =
-      fmt::format(R"("n":{},"dtype":"{}",{})", table.count(), to_string(table.dtype()), table.json_end(seconds));
+  ColumnsResult result = results.table();
+  result.json_rest = fmt::format("{},{}", table.json_counts(), table.json_end(seconds));
   write_columns(result, form, asked.common);
   table.tell(seconds);
   return Exit::done;
@@ -328,18 +328,20 @@ Exit run_command(ReduceCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   ReduceRequest request;
   request.ops = ops_for(asked, nullptr);
-  const ColumnsForm form = columns_form(common, request.ops.size() == 1);
+  asked.input.columns = listed_columns(asked.input);
+  const bool several = asked.input.columns.size() > 1;
+  const ColumnsForm form = columns_form(common, request.ops.size() == 1 && !several);
   request.result = parse_result(asked.result);
   request.ddof = whole_number("--ddof", asked.ddof, 0, std::uint64_t{1} << 40U);
-  if (!asked.group.empty()) return run_groups(asked, request, form);
-  asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
   asked.input.dates = true;
+  if (!asked.group.empty() || several) return run_groups(asked, request, form);
+  asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
   ArrayStream stream(asked, Work::reading, "reduce");
   const io::ValueNames* const names = stream.info().names.get();
   if (names != nullptr) {
     request.ops = ops_for(asked, names);
     request.result = Dtype::f64;  // has each microsecond of the dates in use
-    check_instants(stream.info(), request.ops);
+    check_instants(stream.info().name, request.ops);
   }
   request.rows = stream.rows();
   request.row_length = stream.row_length();

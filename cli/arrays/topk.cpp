@@ -292,9 +292,10 @@ std::string json_skipped(const TopkCommandOptions& asked, const std::vector<std:
 
 // The first k of each group.
 Exit run_groups(const TopkCommandOptions& asked, ColumnsForm form, std::uint64_t k, const TopkOptions& how) {
-  const GroupedTable table(asked, Work::reading, true);
+  const GroupedTable table(asked, {.work = Work::reading, .places = true});
+  const GroupedTable::Values& held = table.values();
   const CommonOptions& common = asked.common;
-  TopkTable::Result all{{table.dtype(), table.count() * sizeof(std::uint64_t), common.tmpdir}, {}, {}};
+  TopkTable::Result all{{held.dtype, held.count() * sizeof(std::uint64_t), common.tmpdir}, {}, {}};
   Times times;
   std::uint64_t skipped = 0;
   struct Found {
@@ -306,19 +307,20 @@ Exit run_groups(const TopkCommandOptions& asked, ColumnsForm form, std::uint64_t
         Found found;
         TopkOptions options = how;
         options.times = &found.times;
-        const ArrayView values = table.values(group);
-        found.values = topk(table.device(), values, std::min(k, values.count), options);
-        if (!common.verify) return found;
-        TopkTable::Result one{{table.dtype(), values.count * sizeof(std::uint64_t), common.tmpdir}, {}, {}};
+        const ArrayView values = held.view(group);
+        if (values.count != 0) found.values = topk(table.device(), values, std::min(k, values.count), options);
+        if (!common.verify || values.count == 0) return found;
+        TopkTable::Result one{{held.dtype, values.count * sizeof(std::uint64_t), common.tmpdir}, {}, {}};
         one.entries.append(found.values.view(), found.values.indices().data());
         one.found.push_back(found.values.size());
         verify(values, 1, std::min(k, values.count), how, one);
         return found;
       },
       [&](std::uint64_t group, const Found& found) {
+        if (found.values.rows() == 0) return all.found.push_back(0);
         const auto indices = found.values.indices();
         std::vector<std::uint64_t> places(indices.begin(), indices.end());
-        table.to_places(group, places);
+        held.to_places(group, places);
         all.entries.append(found.values.view(), places.data());
         all.found.push_back(found.values.size());
         skipped += found.values.skipped();
@@ -326,9 +328,9 @@ Exit run_groups(const TopkCommandOptions& asked, ColumnsForm form, std::uint64_t
       });
   const Seconds seconds = table.seconds(times);
   const std::optional<Places> none;  // the indices are places already
-  ColumnsResult result = columns_of(asked, all, none, nullptr);
+  ColumnsResult result = columns_of(asked, all, none, held.names.get());
   table.label(result, all.found);
-  result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", table.count(), to_string(table.dtype()),
+  result.json_rest = fmt::format(R"("n":{},"dtype":"{}",{})", held.count(), type_name(table.info()),
                                  table.json_end(seconds, fmt::format(R"(,"nan_skipped":{})", skipped)));
   write_columns(result, form, common);
   tell_skipped(common, table.info().name, skipped);

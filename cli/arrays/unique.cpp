@@ -272,9 +272,10 @@ UniqueTable::Result first_of(const UniqueArrays& found, const UniqueTable::Choic
 
 // The distinct values of each group, with how often each occurs there.
 Exit run_groups(const UniqueCommandOptions& asked, ColumnsForm form, const UniqueTable::Choice& choice) {
-  const GroupedTable table(asked, Work::sorting);
+  const GroupedTable table(asked, {.work = Work::sorting});
+  const GroupedTable::Values& held = table.values();
   const CommonOptions& common = asked.common;
-  NumberedValues all(table.dtype(), table.count() * sizeof(std::uint64_t), common.tmpdir);
+  NumberedValues all(held.dtype, held.count() * sizeof(std::uint64_t), common.tmpdir);
   std::vector<std::uint64_t> entries;
   std::vector<std::uint64_t> distinct;
   Times times;
@@ -287,9 +288,9 @@ Exit run_groups(const UniqueCommandOptions& asked, ColumnsForm form, const Uniqu
         Times took;
         UniqueOptions options;
         options.times = &took;
-        const UniqueArrays distinct_values = unique(table.device(), table.values(group), options);
+        const UniqueArrays distinct_values = unique(table.device(), held.view(group), options);
         Found found{first_of(distinct_values, choice, common.tmpdir), took};
-        if (common.verify) verify(table.values(group), found.result, choice);
+        if (common.verify) verify(held.view(group), found.result, choice);
         return found;
       },
       [&](std::uint64_t, const Found& found) {
@@ -302,9 +303,10 @@ Exit run_groups(const UniqueCommandOptions& asked, ColumnsForm form, const Uniqu
       });
   const Seconds seconds = table.seconds(times);
   ColumnsResult result = counted_columns(all);
+  result.heads.front().names = held.names.get();
   table.label(result, std::move(entries));
-  result.json_rest = fmt::format(R"("n":{},"distinct":[{}],"dtype":"{}",{})", table.count(), fmt::join(distinct, ","),
-                                 to_string(table.dtype()), table.json_end(seconds));
+  result.json_rest = fmt::format(R"("n":{},"distinct":[{}],"dtype":"{}",{})", held.count(), fmt::join(distinct, ","),
+                                 type_name(table.info()), table.json_end(seconds));
   write_columns(result, form, common);
   table.tell(seconds);
   return Exit::done;

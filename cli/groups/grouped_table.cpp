@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/groups/grouped_table.h"
 
+#include "io/instants.h"
 #include "io/numbers.h"
 #include "io/reader.h"
 #include "io/text_column.h"
@@ -37,6 +38,12 @@ std::string_view entry_in(std::string_view key, std::size_t entry, std::size_t e
   }
 }
 
+template <class T>
+void append_bytes(std::vector<std::byte>& to, const T& value) {
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  to.insert(to.end(), bytes, bytes + sizeof value);
+}
+
 // What the header calls a column that was asked for.
 std::string column_name(const std::string& column, std::span<const std::string> names) {
   constexpr std::string_view by_name = "name:";
@@ -64,127 +71,217 @@ bool comes_before(const io::TextNumber& a, const io::TextNumber& b) {
 
 }  // namespace
 
+// What one thread reads of a column of values.
+struct GroupedTable::PartColumn {
+  std::vector<std::uint32_t, io::LargePages<std::uint32_t>> ids;  // of the rows that have a value
+  std::vector<std::uint64_t> places;                              // of these
+  std::vector<std::uint64_t> missing;                             // rows without one, by id
+  std::optional<io::TextColumn> numbers;                          // whose dtype they decide
+  std::vector<std::byte> values;  // of a dtype that was asked for; instants; ids of `words`
+  std::optional<io::Dictionary> words;
+  io::InstantForm form = io::InstantForm::day;
+};
+
 // What one thread reads.
 struct GroupedTable::Part {
-  explicit Part(io::Dictionary::Rules rules) : entries(std::move(rules)) {}
+  Part(io::Dictionary::Rules rules, std::size_t columns) : entries(std::move(rules)), columns(columns) {}
   io::Dictionary entries;
-  std::vector<std::uint32_t, io::LargePages<std::uint32_t>> ids;
-  std::vector<std::uint64_t> places;
-  std::optional<io::TextColumn> numbers;  // whose dtype they decide
-  std::vector<std::byte> values;          // of a dtype that was asked for
+  std::vector<std::uint64_t> counts;  // of them, once all are read
+  std::vector<PartColumn> columns;
   io::TextReport report;
 
   // What its rows take in the end: the values are held twice.
   [[nodiscard]] std::uint64_t memory_bytes(bool with_places) const {
-    return ids.size() * (with_places ? 40 : 24) + entries.memory_bytes();
+    std::uint64_t bytes = entries.memory_bytes();
+    for (const PartColumn& column : columns) {
+      bytes += column.ids.size() * (with_places ? 40 : 24) + (column.words ? column.words->memory_bytes() : 0);
+    }
+    return bytes;
   }
 };
 
-GroupedTable::GroupedTable(const ArrayOptions& asked, Work work, bool places)
-    : asked_(asked),
-      with_places_(places),
-      memory_(memory_budget(asked.common)),
-      columns_(split(asked.group)),
-      device_(Device::open("cpu")) {
+struct GroupedTable::OtherKind {
+  std::size_t column;
+  Kind kind;
+};
+
+GroupedTable::GroupedTable(const ArrayOptions& asked, const Use& use)
+    : asked_(asked), use_(use), memory_(memory_budget(asked.common)), device_(Device::open("cpu")) {
   const InputOptions& input = asked.input;
-  if (ranks().several()) usage_error("--group is for one process");
-  if (!asked.rows.empty()) usage_error("--group and --rows exclude each other");
-  if (input.columns.size() != 1) usage_error("--group needs one --column, which has the values");
-  if (input.format != "auto" && input.format != "text") usage_error("--group takes a text, not {}", input.format);
+  const std::string_view what = asked.group.empty() ? "more than one --column" : "--group";
+  if (ranks().several()) usage_error("{} is for one process", what);
+  if (!asked.rows.empty()) usage_error("{} and --rows exclude each other", what);
+  if (input.columns.size() != 1 && (!use.several || input.columns.empty()))
+    usage_error("--group needs {} --column, which has the values", use.several ? "a" : "one");
+  if (input.format != "auto" && input.format != "text") usage_error("{} takes a text, not {}", what, input.format);
+  if (!asked.group.empty()) columns_ = split(asked.group);
+  keys_ = columns_.size();
   options_ = source_options(input, asked.common);
   options_.header = options_.header || std::ranges::any_of(columns_, is_column_name);
-  columns_.push_back(input.columns.front());
+  columns_.insert(columns_.end(), input.columns.begin(), input.columns.end());
+  const bool numbers = options_.dtype || options_.entries == io::Entries::numbers;
+  const bool instants = options_.entries == io::Entries::instants;
+  kinds_.resize(input.columns.size(), numbers ? Kind::numbers : instants ? Kind::instants : Kind::texts);
   read();
-  const std::uint64_t bytes = count() * size_of(dtype()) / groups();
-  device_ = device_of_rank(asked.common.device, work, bytes);
+  const std::uint64_t bytes = values().count() * size_of(values().dtype) / groups();
+  device_ = device_of_rank(asked.common.device, use.work, bytes);
 }
 
 template <class T>
-bool GroupedTable::take_number(io::Rows& rows, std::vector<std::byte>& to) const {
+bool GroupedTable::take_number(io::Rows& rows, std::size_t field, std::vector<std::byte>& to) const {
   T value{};
-  const std::size_t field = columns_.size() - 1;
   const io::Fit fit = rows.number(field, value);
   if (fit == io::Fit::misfit)
     rows.fail("{} does not fit {}", io::printable(rows.fields()[field]), to_string(*options_.dtype));
   if (fit == io::Fit::no_number) return false;
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  to.insert(to.end(), bytes, bytes + sizeof value);
+  append_bytes(to, value);
   return true;
 }
 
+// Of a column without a number so far.
+bool GroupedTable::take_text(io::Rows& rows, std::size_t column, PartColumn& to) const {
+  const std::size_t field = keys_ + column;
+  const std::string_view entry = rows.fields()[field];
+  const std::string_view text = io::trimmed(entry);
+  const bool dates = kinds_[column] == Kind::instants;
+  const std::uint32_t known = dates || text.empty() ? 0 : to.words->size();
+  if (!dates && !text.empty()) append_bytes(to.values, to.words->add(entry));
+  const bool is_new = dates ? !text.empty() : to.words->size() != known;
+  std::optional<io::Instant> instant;
+  if (is_new && options_.entries != io::Entries::texts) {
+    instant = io::parse_instant(text);
+    if ((!dates || !instant) && rows.number(field).kind != io::TextNumber::no_number)
+      throw OtherKind{column, Kind::numbers};
+    if (!dates && instant) throw OtherKind{column, Kind::instants};
+  }
+  if (dates && instant) {
+    append_bytes(to.values, instant->us);
+    to.form = std::max(to.form, instant->form);
+  }
+  if (dates ? instant.has_value() : !text.empty()) return true;
+  rows.leave_out(entry, dates ? "a date or a time" : "a text");
+  return false;
+}
+
+// Whether the row has a value there; else it is counted as left out.
+bool GroupedTable::take(io::Rows& rows, std::size_t column, PartColumn& to) const {
+  if (kinds_[column] != Kind::numbers) return take_text(rows, column, to);
+  const std::size_t field = keys_ + column;
+  bool read = false;
+  if (options_.dtype) {
+    dispatch(*options_.dtype, [&]<class T>(TypeTag<T>) { read = take_number<T>(rows, field, to.values); });
+  } else {
+    const io::TextNumber number = rows.number(field);
+    read = number.kind != io::TextNumber::no_number;
+    io::Field is;
+    is.line = rows.line();
+    is.text = rows.fields()[field];
+    if (read) to.numbers->add(number, is);
+  }
+  if (!read) rows.leave_out(field);
+  return read;
+}
+
 void GroupedTable::read_part(io::Rows& rows, Part& part, std::uint64_t memory) const {
-  const std::size_t value = columns_.size() - 1;
-  if (!options_.dtype) part.numbers.emplace(rows.name(), options_.tmpdir, memory, false);
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    PartColumn& column = part.columns[i];
+    if (kinds_[i] == Kind::texts)
+      column.words.emplace(io::Dictionary::Rules{memory, options_.ignore_case, rows.name()});
+    else if (kinds_[i] == Kind::numbers && !options_.dtype)
+      column.numbers.emplace(rows.name(), options_.tmpdir, memory, false);
+  }
+  std::uint64_t read = 0;
   const auto check_memory = [&] {
-    const bool kept = !part.numbers || part.numbers->kept();
-    if (kept && part.memory_bytes(with_places_) <= memory) return;
+    const bool kept = std::ranges::all_of(
+        part.columns, [](const PartColumn& column) { return !column.numbers || column.numbers->kept(); });
+    if (kept && part.memory_bytes(use_.places) <= memory) return;
     throw Error(ErrorCode::out_of_memory,
-                fmt::format("{}: {} rows of {} groups need more than the {} KiB that --group may take (--memory)",
-                            rows.name(), part.ids.size(), part.entries.size(), memory >> 10U));
+                keys_ == 0
+                    ? fmt::format("{}: {} rows of {} columns need more than the {} KiB that they may take (--memory)",
+                                  rows.name(), read, kinds_.size(), memory >> 10U)
+                    : fmt::format("{}: {} rows of {} groups need more than the {} KiB that --group may take "
+                                  "(--memory)",
+                                  rows.name(), read, part.entries.size(), memory >> 10U));
   };
   std::string key;
-  io::Field field;
   while (rows.next()) {
-    bool read = false;
-    if (options_.dtype) {
-      dispatch(*options_.dtype, [&]<class T>(TypeTag<T>) { read = take_number<T>(rows, part.values); });
-    } else {
-      const io::TextNumber number = rows.number(value);
-      read = number.kind != io::TextNumber::no_number;
-      if (read) {
-        field.line = rows.line();
-        field.text = rows.fields()[value];
-        part.numbers->add(number, field);
-      }
-    }
-    if (!read) {
-      rows.leave_out(value);
-      continue;
-    }
-    if (value == 1) {
-      part.ids.push_back(part.entries.add(rows.fields().front()));
+    std::string_view entry;
+    if (keys_ == 1) {
+      entry = rows.fields().front();
     } else {
       key.clear();
-      for (std::size_t i = 0; i < value; ++i) append_entry(key, rows.fields()[i], i + 1 == value);
-      part.ids.push_back(part.entries.add(key));
+      for (std::size_t i = 0; i < keys_; ++i) append_entry(key, rows.fields()[i], i + 1 == keys_);
+      entry = key;
     }
-    if (with_places_) part.places.push_back(rows.place());
-    if (part.ids.size() % rows_between == 0) check_memory();
+    const std::uint32_t id = part.entries.add(entry);
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      PartColumn& column = part.columns[i];
+      if (take(rows, i, column)) {
+        column.ids.push_back(id);
+        if (use_.places) column.places.push_back(rows.place());
+      } else {
+        if (column.missing.size() <= id) column.missing.resize(id + 1);
+        ++column.missing[id];
+      }
+    }
+    if (++read % rows_between == 0) check_memory();
   }
   check_memory();
-  if (part.numbers) part.numbers->end();
+  for (PartColumn& column : part.columns) {
+    if (column.numbers) column.numbers->end();
+    column.missing.resize(part.entries.size());
+  }
+  for (std::uint32_t id = 0; id < part.entries.size(); ++id) part.counts.push_back(part.entries.count(id));
   part.report = rows.report();
 }
 
-// A file is read by several threads, each its part of the lines.
-void GroupedTable::read_input(const std::string& input, std::uint64_t threads, std::vector<Part>& parts) {
-  io::Rows rows(input, options_, columns_);
-  if (names_.empty()) {
-    for (std::size_t i = 0; i + 1 < columns_.size(); ++i) names_.push_back(column_name(columns_[i], rows.names()));
+// A file is read by several threads, each its part of the lines. A stream is kept as long as a column may be of another
+// kind.
+void GroupedTable::read_input(std::size_t input, std::uint64_t threads, std::vector<Part>& parts) {
+  const std::string& path = asked_.input.inputs[input];
+  const bool decided = options_.entries == io::Entries::texts ||
+                       std::ranges::all_of(kinds_, [](Kind kind) { return kind == Kind::numbers; });
+  const auto held = streams_.find(input);
+  std::optional<io::Rows> opened;
+  if (held == streams_.end()) opened.emplace(path, options_, columns_);
+  else held->second.rewind();
+  io::Rows& rows = opened ? *opened : held->second;
+  const bool again = opened && !decided && !rows.reader().is_file();
+  if (again) rows.keep_for_rewind();
+  else if (!opened && decided) rows.reader().forget();
+  io::Rows& from = again ? streams_.emplace(input, std::move(*opened)).first->second : rows;
+  if (values_.empty()) {
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string name = column_name(columns_[i], from.names());
+      if (i < keys_) names_.push_back(name);
+      else if (std::ranges::count(values_, name, &Values::name) == 0) values_.emplace_back().name = name;
+      else usage_error("--column has {} twice", io::printable(name));
+    }
   }
-  threads = std::clamp<std::uint64_t>(rows.size().value_or(0) / least_part, 1, threads);
+  threads = std::clamp<std::uint64_t>(from.size().value_or(0) / least_part, 1, threads);
   std::uint64_t used = 0;
-  for (const Part& part : parts) used += part.memory_bytes(with_places_);
+  for (const Part& part : parts) used += part.memory_bytes(use_.places);
   const std::uint64_t memory = (memory_ - std::min(memory_, used)) / threads;
   const std::size_t before = parts.size();
   for (std::uint64_t i = 0; i < threads; ++i) {
-    parts.emplace_back(io::Dictionary::Rules{std::max<std::uint64_t>(memory, 1), false, rows.name()});
+    parts.emplace_back(io::Dictionary::Rules{std::max<std::uint64_t>(memory, 1), false, from.name()}, kinds_.size());
   }
   if (threads == 1) {
-    read_part(rows, parts.back(), memory);
+    read_part(from, parts.back(), memory);
   } else {
     split_ = true;
     runtime::parallel_tasks(threads, [&](std::uint64_t i) {
       io::SourceOptions options = options_;
       options.part = i;
       options.parts = threads;
-      io::Rows some(input, options, columns_);
+      io::Rows some(path, options, columns_);
+      if (some.size() != from.size()) some.reader().fail("the file changed while it was read");
       read_part(some, parts[before + i], memory);
     });
   }
   std::vector<io::TextReport> reports;
   for (std::size_t i = before; i < parts.size(); ++i) reports.push_back(parts[i].report);
-  reports_.emplace_back(rows.name(), join_reports(reports));
+  reports_.emplace_back(from.name(), join_reports(reports));
 }
 
 void GroupedTable::read_inputs(std::uint64_t threads) {
@@ -192,8 +289,17 @@ void GroupedTable::read_inputs(std::uint64_t threads) {
   progress.start("reading", std::nullopt);
   std::vector<Part> parts;
   reports_.clear();
-  for (const std::string& input : asked_.input.inputs) read_input(input, threads, parts);
+  names_.clear();
+  values_.clear();
+  split_ = false;
+  for (std::size_t i = 0; i < asked_.input.inputs.size(); ++i) read_input(i, threads, parts);
   report_ = join_inputs(reports_);
+  report_.instants = std::ranges::count(kinds_, Kind::instants) != 0;
+  report_.texts = options_.entries == io::Entries::any;
+  if (kinds_.size() > 1) {
+    report_.rows = false;
+    report_.places *= kinds_.size();
+  }
   info_.name = reports_.front().first;
   if (reports_.size() > 1) info_.name += fmt::format(" and {} more", reports_.size() - 1);
   info_.format = "text";
@@ -205,35 +311,23 @@ void GroupedTable::read() {
   const std::vector<std::string>& inputs = asked_.input.inputs;
   const auto pipes = std::ranges::count(inputs, "-");
   if (pipes > 1) usage_error("standard input can be one INPUT only");
-  try {
-    read_inputs(pipes == 0 ? cpu_threads() : 1);
-  } catch (const Error& error) {
-    // Only one thread that reads everything knows the fault's line, or that the memory of a part was too small.
-    if (!split_ || error.code() == ErrorCode::interrupted) throw;
-    read_inputs(1);
+  for (std::uint64_t threads = pipes == 0 ? cpu_threads() : 1;;) {
+    try {
+      return read_inputs(threads);
+    } catch (const OtherKind& other) {
+      kinds_[other.column] = std::max(kinds_[other.column], other.kind);
+    } catch (const Error& error) {
+      // Only one thread that reads everything knows the fault's line, or that the memory of a part was too small.
+      if (!split_ || error.code() == ErrorCode::interrupted) throw;
+      threads = 1;
+    }
   }
 }
 
 // Makes the parts one, and brings the values of each group together.
 void GroupedTable::join(std::vector<Part>& parts) {
-  std::uint64_t count = 0;
-  Dtype dtype = options_.dtype.value_or(Dtype::i64);
-  for (const Part& part : parts) {
-    count += part.ids.size();
-    if (!part.numbers) continue;
-    const Dtype own = part.numbers->dtype();
-    if (own == Dtype::f64 || (own == Dtype::u64 && dtype == Dtype::i64)) dtype = own;
-  }
-  if (count == 0) {
-    data_error("{}: column {} has no number; {}", info_.name, io::printable(columns_.back()), report_.how_cut);
-  }
-  info_.dtype = dtype;
-  info_.count = count;
-
   // Where each part's ids stand among those of all, and then among the groups.
   std::vector<std::vector<std::uint32_t>> groups(parts.size());
-  std::vector<std::uint64_t> first_counts(parts.front().entries.size());
-  for (std::uint32_t id = 0; id < first_counts.size(); ++id) first_counts[id] = parts.front().entries.count(id);
   entries_.emplace(std::move(parts.front().entries));
   const std::uint32_t own = entries_->size();
   for (std::size_t i = 1; i < parts.size(); ++i) groups[i] = entries_->merge(parts[i].entries);
@@ -247,39 +341,82 @@ void GroupedTable::join(std::vector<Part>& parts) {
     for (std::vector<std::uint32_t>& part : groups)
       for (std::uint32_t& id : part) id = rank[id];
   }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) join_column(i, parts, groups);
+  info_.dtype = values().dtype;
+  info_.names = values().names;
+  info_.count = values().count();
+  reading_ = since(began_);
+}
 
-  offsets_.assign(groups_.size() + 1, 0);
-  for (std::uint64_t i = 0; i < groups_.size(); ++i) offsets_[i + 1] = offsets_[i] + entries_->count(groups_[i]);
-  values_.resize(count * size_of(dtype));
-  if (with_places_) places_.resize(count);
-  // Where the part's first value of each id goes.
-  std::vector<std::vector<std::uint64_t>> starts;
-  std::vector<std::uint64_t> before(offsets_.begin(), offsets_.end() - 1);
-  std::vector<std::uint64_t> rows;  // in front of each part
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    rows.push_back(i == 0 ? 0 : rows.back() + parts[i - 1].report.places);
-    std::vector<std::uint64_t>& start = starts.emplace_back(groups[i].size());
-    for (std::uint32_t id = 0; id < start.size(); ++id) {
-      start[id] = before[groups[i][id]];
-      before[groups[i][id]] += i == 0 ? first_counts[id] : parts[i].entries.count(id);
+void GroupedTable::join_column(std::size_t column, std::vector<Part>& parts,
+                               std::span<const std::vector<std::uint32_t>> groups) {
+  Values& to = values_[column];
+  to.dtype = kinds_[column] == Kind::texts ? Dtype::u32 : options_.dtype.value_or(Dtype::i64);
+  std::uint64_t count = 0;
+  io::InstantForm form = io::InstantForm::day;
+  for (const Part& part : parts) {
+    const PartColumn& from = part.columns[column];
+    count += from.ids.size();
+    form = std::max(form, from.form);
+    const Dtype own = from.numbers ? from.numbers->dtype() : to.dtype;
+    if (own == Dtype::f64 || (own == Dtype::u64 && to.dtype == Dtype::i64)) to.dtype = own;
+  }
+  if (count == 0) {
+    data_error("{}: column {} has no {}; {}", info_.name, io::printable(columns_[keys_ + column]),
+               kinds_[column] == Kind::texts ? "text" : "number", report_.how_cut);
+  }
+  if (kinds_[column] == Kind::instants) to.names = io::names_of_instants(form);
+  if (kinds_[column] == Kind::texts) {
+    std::vector<std::vector<std::uint32_t>> ids(parts.size());
+    io::Dictionary& all = *parts.front().columns[column].words;
+    for (std::size_t i = 1; i < parts.size(); ++i) ids[i] = all.merge(*parts[i].columns[column].words);
+    std::vector<std::uint32_t> of_id;
+    to.names = io::names_of_texts(all, {memory_, options_.ignore_case, info_.name}, of_id);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      std::vector<std::byte>& bytes = parts[i].columns[column].values;
+      auto* words = reinterpret_cast<std::uint32_t*>(bytes.data());
+      for (std::uint32_t& word : std::span(words, bytes.size() / sizeof *words))
+        word = of_id[i == 0 ? word : ids[i][word]];
     }
   }
+
+  // Where the part's first value of each id goes.
+  std::vector<std::vector<std::uint64_t>> starts;
+  std::vector<std::uint64_t> rows;  // in front of each part
+  to.offsets.assign(groups_.size() + 1, 0);
+  const auto each_id = [&](std::size_t part, const auto& take) {
+    for (std::uint32_t id = 0; id < parts[part].counts.size(); ++id)
+      take(id, groups[part][id], parts[part].counts[id] - parts[part].columns[column].missing[id]);
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    each_id(i, [&](std::uint32_t, std::uint32_t group, std::uint64_t values) { to.offsets[group + 1] += values; });
+  std::partial_sum(to.offsets.begin(), to.offsets.end(), to.offsets.begin());
+  std::vector<std::uint64_t> before(to.offsets.begin(), to.offsets.end() - 1);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    rows.push_back(i == 0 ? 0 : rows.back() + parts[i - 1].report.places);
+    std::vector<std::uint64_t>& start = starts.emplace_back(parts[i].counts.size());
+    each_id(i, [&](std::uint32_t id, std::uint32_t group, std::uint64_t values) {
+      start[id] = before[group];
+      before[group] += values;
+    });
+  }
+  to.data.resize(count * size_of(to.dtype));
+  if (use_.places) to.places.resize(count);
   runtime::parallel_tasks(parts.size(), [&](std::uint64_t i) {
-    Part& part = parts[i];
+    PartColumn& part = parts[i].columns[column];
     if (part.ids.empty()) return;
-    if (part.numbers) part.numbers->retype(dtype);
+    if (part.numbers) part.numbers->retype(to.dtype);
     const void* const from = part.numbers ? static_cast<const void*>(part.numbers->at(0)) : part.values.data();
-    dispatch(dtype, [&]<class T>(TypeTag<T>) {
+    dispatch(to.dtype, [&]<class T>(TypeTag<T>) {
       const T* const values = static_cast<const T*>(from);
-      T* const to = reinterpret_cast<T*>(values_.data());
+      T* const target = reinterpret_cast<T*>(to.data.data());
       for (std::uint64_t row = 0; row < part.ids.size(); ++row) {
         const std::uint64_t place = starts[i][part.ids[row]]++;
-        to[place] = values[row];
-        if (with_places_) places_[place] = part.places[row] + rows[i];
+        target[place] = values[row];
+        if (use_.places) to.places[place] = part.places[row] + rows[i];
       }
     });
   });
-  reading_ = since(began_);
 }
 
 // Columns of which all entries are numbers go by these, others by their bytes.
@@ -310,35 +447,6 @@ std::vector<std::uint32_t> GroupedTable::sorted_order() const {
 
 std::string_view GroupedTable::entry(std::uint64_t group, std::size_t column) const {
   return entry_in((*entries_)[groups_[group]], column, names_.size());
-}
-
-std::string GroupedTable::title(std::uint64_t group) const {
-  std::string text;
-  for (std::size_t i = 0; i < names_.size(); ++i) text += (i == 0 ? "" : ", ") + std::string(entry(group, i));
-  return text.empty() ? "\"\"" : text;
-}
-
-void GroupedTable::label(ColumnsResult& result, std::vector<std::uint64_t> entries) const {
-  result.rows = std::move(entries);
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    result.labels.push_back({names_[i], [this, i](std::uint64_t group) { return std::string(entry(group, i)); }});
-  }
-}
-
-Seconds GroupedTable::seconds(const Times& times) const {
-  return {reading_, times.transfer, times.compute, since(began_)};
-}
-
-std::string GroupedTable::json_end(const Seconds& seconds, const std::string& more) const {
-  return fmt::format(R"("device":{}{}{},{})", json_string(device_.id()), more, json_report(report_),
-                     json_seconds(seconds));
-}
-
-void GroupedTable::tell(const Seconds& seconds) const {
-  const CommonOptions& common = asked_.common;
-  if (!common.quiet) note_report(info_.name, report_);
-  if (common.verify && !common.quiet) note(fmt::format("verified: {} values of {} groups", count(), groups()));
-  if (common.time) note_times(seconds, count() * size_of(dtype()));
 }
 
 }  // namespace masu::cli

@@ -93,7 +93,7 @@ class GroupCounter final : public Counter {
     refuse_too_many();
     table_.each(
         [&](std::uint64_t group) {
-          return histogram(request_.device, table_.values(group), request_.bins.front(), request_.options);
+          return histogram(request_.device, table_.values().view(group), request_.bins.front(), request_.options);
         },
         [&](std::uint64_t group, Histogram found) {
           result.channels.push_back(std::move(found));
@@ -101,7 +101,7 @@ class GroupCounter final : public Counter {
           for (std::size_t i = 0; i < table_.names().size(); ++i) entries.emplace_back(table_.entry(group, i));
           if (!request_.summaries || group >= most_groups_shown) return;
           Summary& summary = result.summaries.emplace_back(dtype());
-          summary.add(table_.values(group), 0, 1);
+          summary.add(table_.values().view(group), 0, 1);
           summary.finish();
         });
     times_.compute = since(began);
@@ -112,7 +112,7 @@ class GroupCounter final : public Counter {
   void share(HistogramResult& /*result*/) override {}
   void compare(const HistogramResult& result) const override {
     for (std::uint64_t group = 0; group < table_.groups(); ++group) {
-      const ArrayView values = table_.values(group);
+      const ArrayView values = table_.values().view(group);
       SlotReference<std::uint64_t> reference(slots(false), 1, 0, 1);
       reference.add({&values, 1}, [](std::uint64_t& count) { ++count; });
       compare_block(fmt::format("{}: group {}", name(), table_.title(group)),

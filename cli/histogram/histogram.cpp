@@ -182,8 +182,11 @@ HistogramJob HistogramCommandOptions::job() const {
   of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
   if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
   job.source = source_options(of_values, common);
-  // A value that cannot be read would part the weights from their values.
-  if (job.weights) job.source.needed_by = "--weights";
+  // A value that cannot be read would part the weights from their values. Of empty ones the places are known.
+  if (job.weights) {
+    job.source.needed_by = "--weights";
+    job.source.places = job.weights->from.places = !of_values.every_column;
+  }
   job.columns = input.columns;
   job.bins = parse_bins(bins, joint);
   job.joint = joint;
@@ -351,7 +354,9 @@ Exit run_command(HistogramCommandOptions& asked) {
       usage_error("--group excludes --joint, --weights, --region and --channels");
     }
     if (several) usage_error("--group takes one INPUT here, got {}", inputs.size());
-    table.emplace(asked, Work::reading);
+    asked.input.words = false;
+    asked.input.dates = true;
+    table.emplace(asked, GroupedTable::Use());
     work.table = &*table;
   }
 

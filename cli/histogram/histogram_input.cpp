@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
+#include "cli/arrays/runs_source.h"
 #include "cli/groups/grouped_table.h"
 #include "program.h"
 
@@ -26,69 +27,19 @@ struct Stride {
   std::uint64_t rows = 1;
 };
 
-class StridedSource final : public io::Source {
- public:
-  StridedSource(std::unique_ptr<io::Source> source, const Stride& stride, std::vector<std::uint64_t> shape)
-      : source_(std::move(source)), info_(source_->info()), stride_(stride) {
-    info_.count = stride.take * stride.rows;
-    info_.shape = std::move(shape);
-  }
-
-  [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
-
-  std::uint64_t read(void* target, std::uint64_t count) override {
-    auto* to = static_cast<std::byte*>(target);
-    const std::size_t element = size_of(info_.dtype);
-    std::uint64_t done = 0;
-    while (done < count && row_ < stride_.rows && stride_.take > 0) {
-      skip_to(stride_.start + row_ * stride_.stride + column_);
-      const std::uint64_t want = std::min(count - done, stride_.take - column_);
-      const std::uint64_t got = source_->read(to + done * element, want);
-      if (got == 0) fail();
-      position_ += got;
-      done += got;
-      column_ += got;
-      if (column_ == stride_.take) {
-        column_ = 0;
-        ++row_;
-      }
-    }
-    return done;
-  }
-
-  void rewind() override {
-    source_->rewind();
-    position_ = row_ = column_ = 0;
-  }
-  void keep_for_rewind() override { source_->keep_for_rewind(); }
-  [[nodiscard]] std::uint64_t bad_lines() const noexcept override { return source_->bad_lines(); }
-  [[nodiscard]] io::TextReport report() const override { return source_->report(); }
-
- private:
-  void skip_to(std::uint64_t position) {
-    constexpr std::uint64_t most = 1 << 16;
-    const std::size_t element = size_of(info_.dtype);
-    while (position_ < position) {
-      const std::uint64_t want = std::min(most, position - position_);
-      if (left_.size() < want * element) left_.resize(want * element);
-      const std::uint64_t got = source_->read(left_.data(), want);
-      if (got == 0) fail();
-      position_ += got;
-    }
-  }
-  [[noreturn]] void fail() const {
-    data_error("{}: ends after {} values, {} are needed", info_.name, position_,
-               stride_.start + (stride_.rows - 1) * stride_.stride + stride_.take);
-  }
-
-  std::unique_ptr<io::Source> source_;
-  io::SourceInfo info_;
-  Stride stride_;
-  std::uint64_t position_ = 0;  // in the source
-  std::uint64_t row_ = 0;
-  std::uint64_t column_ = 0;
-  std::vector<std::byte> left_;
-};
+// That part of another source.
+std::unique_ptr<io::Source> strided_source(std::unique_ptr<io::Source> source, const Stride& stride,
+                                           std::vector<std::uint64_t> shape) {
+  io::SourceInfo info = source->info();
+  info.count = stride.take * stride.rows;
+  info.shape = std::move(shape);
+  const auto runs = [stride](std::uint64_t row) -> std::optional<ElementRun> {
+    if (row == stride.rows || stride.take == 0) return std::nullopt;
+    return ElementRun{stride.start + row * stride.stride, stride.take};
+  };
+  return std::make_unique<RunsSource>(std::move(source), std::move(info), runs,
+                                      stride.start + (stride.rows - 1) * stride.stride + stride.take);
+}
 
 std::string text(const Region& region) {
   return fmt::format("{},{},{},{}", region.x, region.y, region.width, region.height);
@@ -120,11 +71,6 @@ Stride pitched(const io::SourceInfo& info, const Region& region, std::uint64_t p
   return stride;
 }
 
-// A part of another source. What lies between is read and left; what follows is not read.
-std::unique_ptr<io::Source> strided_source(std::unique_ptr<io::Source> source, const Stride& stride) {
-  return std::make_unique<StridedSource>(std::move(source), stride, std::vector<std::uint64_t>{stride.take});
-}
-
 // The pixels of a region: of an image, a .npy file of shape (height, width[, channels]), or other data with rows of
 // `pitch` bytes and pixels of `channels` elements. Throws io for a region that lies outside.
 std::unique_ptr<io::Source> region_source(std::unique_ptr<io::Source> source, const Region& region,
@@ -135,8 +81,7 @@ std::unique_ptr<io::Source> region_source(std::unique_ptr<io::Source> source, co
   if (!shaped && !pitch) usage_error("--region of {} needs --pitch, the bytes of a row", info.name);
   if (!shaped) {
     const Stride stride = pitched(info, region, *pitch, channels);
-    return std::make_unique<StridedSource>(std::move(source), stride,
-                                           std::vector<std::uint64_t>{region.height, region.width, channels});
+    return strided_source(std::move(source), stride, {region.height, region.width, channels});
   }
   if (info.shape.size() < 2 || info.shape.size() > 3) {
     data_error("{}: --region needs two or three dimensions, it has {}", info.name, info.shape.size());
@@ -151,8 +96,7 @@ std::unique_ptr<io::Source> region_source(std::unique_ptr<io::Source> source, co
     data_error("{}: the region {} lies outside of its {} x {} pixels", info.name, text(region), width, height);
   }
   const Stride stride{(region.y * width + region.x) * pixel, region.width * pixel, width * pixel, region.height};
-  return std::make_unique<StridedSource>(std::move(source), stride,
-                                         std::vector<std::uint64_t>{region.height, region.width, pixel});
+  return strided_source(std::move(source), stride, {region.height, region.width, pixel});
 }
 
 constexpr std::uint64_t most_columns = 8;
@@ -199,7 +143,7 @@ HistogramInput fortran_columns(const HistogramJob& job, const std::string& input
   HistogramInput result;
   const std::uint64_t rows = info.shape[0];
   for (std::uint64_t i = 0; i < info.shape[1]; ++i) {
-    result.add({strided_source(io::open(input, job.source), {i * rows, rows, rows, 1}), Way::first});
+    result.add({strided_source(io::open(input, job.source), {i * rows, rows, rows, 1}, {rows}), Way::first});
     result.names.push_back(fmt::to_string(i));
   }
   result.info = result.sources.front()->info();
@@ -308,10 +252,7 @@ NamedReports HistogramInput::texts() const {
   NamedReports result;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const std::string& name = sources[i]->info().name;
-    const bool weights = weighted && i + 1 == sources.size();
-    if (weights || result.empty() || result.back().first != name) {
-      result.emplace_back(name, report_of_ranks(sources[i]->report()));
-    }
+    if (result.empty() || result.back().first != name) result.emplace_back(name, report_of_ranks(sources[i]->report()));
   }
   return result;
 }
@@ -321,7 +262,7 @@ namespace {
 // What a table of groups holds.
 class HeldSource final : public io::Source {
  public:
-  explicit HeldSource(const GroupedTable& table) : info_(table.info()), values_(table.values()) {}
+  explicit HeldSource(const GroupedTable& table) : info_(table.info()), values_(table.values().view()) {}
   [[nodiscard]] const io::SourceInfo& info() const noexcept override { return info_; }
   std::uint64_t read(void* target, std::uint64_t count) override {
     const ArrayView some = *view(count);
@@ -362,6 +303,11 @@ HistogramInput open_input(const HistogramJob& job, std::span<const std::string> 
 void open_weights(const HistogramJob& job, HistogramInput& input) {
   input.add(open_shared(job.weights->input, job.weights->from, false));
   input.weighted = true;
+  if (job.source.places) {
+    leave_out_pairs(input.sources.front(), input.sources.back());
+    input.elements = shared_count(*input.sources.front(), input.ways.front());
+    input.info.count = input.sources.front()->info().count;
+  }
   const io::SourceInfo& by = input.sources.back()->info();
   const std::optional<std::uint64_t> count = shared_count(*input.sources.back(), input.ways.back());
   if (!job.joint && input.channels != 1) {

@@ -384,7 +384,7 @@ void write_table(const HistogramResult& result, const WriteOptions& options, con
     const Histogram& histogram = result.channels[c];
     const std::string name = result.names.empty() ? "" : result.names[c] + ": ";
     if (result.source.names) {
-      sink(fmt::format("\nn {}\n", histogram.n()));
+      sink(fmt::format("\n{}n {}\n", name, histogram.n()));
     } else {
       sink(fmt::format("\n{}n {}, range {}, mean {}, below {}, above {}, nan {}{}\n", name, histogram.n(),
                        result.summaries[c].range(), result.summaries[c].mean(), histogram.below(), histogram.above(),

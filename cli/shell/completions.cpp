@@ -26,13 +26,16 @@ std::string settings(const Candidates& values) {
   return text;
 }
 
+bool takes_column(const OptionText& option) {
+  return option.argument.starts_with("NAME|N") || option.argument.starts_with("COLUMN");
+}
+
 std::string command_cases(const CommandText& command) {
   std::string text = fmt::format("    {})\n      case $option in\n", joined(command.names, "|"));
   for (const OptionText& option : command.options) {
     if (option.argument.empty()) continue;
-    const bool column = option.argument.starts_with("NAME|N") || option.argument.starts_with("COLUMN");
     text += fmt::format("        {}) {}{}; known=1 ;;\n", joined(option.names, "|"),
-                        settings(candidates(option.argument)), column ? " columns=1" : "");
+                        settings(candidates(option.argument)), takes_column(option) ? " columns=1" : "");
   }
   text += "      esac\n      if [[ -z $known && $current == -* ]]; then\n        words='";
   std::vector<std::string> names;
@@ -140,8 +143,10 @@ std::string action(const std::string& argument) {
 }
 
 std::string specification(const OptionText& option) {
-  const std::string argument =
-      option.argument.empty() ? "" : ":" + literal(option.argument, ":\\") + ":" + action(option.argument);
+  const std::string argument = option.argument.empty()
+                                   ? ""
+                                   : ":" + literal(option.argument, ":\\") + ":" +
+                                         (takes_column(option) ? "_masu_columns" : action(option.argument));
   const std::string description = "[" + literal(option.description, "[]\\") + "]";
   std::string text;
   for (const std::string& name : option.names) {
@@ -157,6 +162,18 @@ std::string zsh_completion(const CommandLine& line) {
   const std::vector<CommandText> commands = line.texts();
   std::string text = R"(#compdef masu
 # zsh completion of masu, made by masu --print zsh
+# The names of columns are those of the first file; the last word of a list is completed.
+_masu_columns() {
+  local file
+  local -a names
+  for file in ${(Q)words[2,-1]}; do
+    [[ -f $file ]] || continue
+    names=("${(@f)$(masu --print columns "$file" 2>/dev/null)}")
+    break
+  done
+  compset -P '*,'
+  compadd -S '' -- $names
+}
 _masu() {
   local curcontext=$curcontext state line
   typeset -A opt_args
@@ -207,15 +224,31 @@ std::string option_line(const OptionText& option, const std::string& begin) {
   }
   if (!option.argument.empty()) {
     const Candidates values = candidates(option.argument);
-    text += (values.file ? " -r -F" : " -x") + words_argument(values);
+    if (takes_column(option)) text += " -x -a '(__masu_columns)'";
+    else text += (values.file ? " -r -F" : " -x") + words_argument(values);
   }
   return text + " -d " + literal(option.description) + "\n";
 }
 
+constexpr std::string_view fish_columns = R"(
+# The names of columns are those of the first file; the last word of a list is completed.
+function __masu_columns
+    set -l list (commandline -ct | string replace -r '^--[a-z-]*=' '' | string match -r '.*,')
+    for file in (commandline -opc)[2..-1]
+        test -f "$file"; or continue
+        for name in (masu --print columns $file 2>/dev/null)
+            echo "$list$name"
+        end
+        break
+    end
+end
+)";
+
 }  // namespace
 
 std::string fish_completion(const CommandLine& line) {
-  std::string text = "# fish completion of masu, made by masu --print fish\ncomplete -c masu -f\n";
+  std::string text =
+      "# fish completion of masu, made by masu --print fish\n" + std::string(fish_columns) + "complete -c masu -f\n";
   text += "complete -c masu -n __fish_use_subcommand -l help -d 'Print a help message and exit'\n";
   text += "complete -c masu -n __fish_use_subcommand -l version -d 'Print the version and exit'\n";
   text += "complete -c masu -n __fish_use_subcommand -a help -d 'Tell what everybody needs first of a command'\n";

@@ -61,7 +61,8 @@ struct SourceOptions {
                                        ///< first of them is
   bool any_order = false;              ///< texts: the values may come in another order, which takes less memory
   bool strict = false;                 ///< text: an entry or a line that cannot be read is an error
-  std::string needed_by;               ///< text: what needs every entry ("--rows"): errors name it, as with `strict`
+  std::string needed_by;               ///< text: what needs every entry ("--rows"): errors name it, as with `strict`;
+                                       ///< with `places` empty entries are left out all the same
   bool places = false;                 ///< text: keeps where they were, for Source::to_places
   bool map = false;                    ///< files: Source::view gives their bytes in place; installs a SIGBUS handler
   std::string tmpdir;                  ///< where a stream that must be read twice is spooled; empty: $TMPDIR or /tmp

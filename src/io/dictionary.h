@@ -2,6 +2,8 @@
 // Different texts, numbered in the order in which they were first seen, with how often each was.
 #pragma once
 
+#include <masu/io.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -142,5 +144,9 @@ class Dictionary {
   std::uint64_t block_bytes_ = 0;  // of all blocks
   std::string folded_;
 };
+
+// Its texts as values, in their order; `values` gets that of each id.
+std::shared_ptr<const ValueNames> names_of_texts(const Dictionary& texts, const Dictionary::Rules& rules,
+                                                 std::vector<std::uint32_t>& values);
 
 }  // namespace masu::io

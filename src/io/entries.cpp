@@ -402,6 +402,19 @@ void read_together(const std::string& input, const SourceOptions& options, std::
 
 }  // namespace
 
+std::shared_ptr<const ValueNames> names_of_instants(InstantForm least) {
+  return std::make_shared<Instants>(least);
+}
+
+std::shared_ptr<const ValueNames> names_of_texts(const Dictionary& texts, const Dictionary::Rules& rules,
+                                                 std::vector<std::uint32_t>& values) {
+  auto all = std::make_unique<CountedTexts>(rules);
+  for (std::uint32_t id = 0; id < texts.size(); ++id) values.push_back(all->add(texts[id], id, texts.count(id)));
+  const std::vector<std::uint32_t> of_id = all->put_in_order(true);
+  for (std::uint32_t& value : values) value = of_id[value];
+  return std::make_shared<Texts>(std::move(all));
+}
+
 std::shared_ptr<const ValueNames> join_texts(std::span<const std::shared_ptr<const ValueNames>> parts,
                                              const SourceOptions& options,
                                              std::vector<std::vector<std::uint32_t>>& values) {

@@ -3,8 +3,11 @@
 // it was made, without leap seconds.
 #pragma once
 
+#include <masu/io.h>
+
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,5 +44,8 @@ std::optional<Instant> parse_instant(std::string_view text) noexcept;
 
 // 2026-01-31, or 2026-01-31T12:30:45Z, or with six decimals: at least in this form, finer where the instant is.
 std::string instant_text(std::int64_t us, InstantForm least);
+
+// The texts of instants at least in this form.
+std::shared_ptr<const ValueNames> names_of_instants(InstantForm least);
 
 }  // namespace masu::io

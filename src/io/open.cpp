@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <new>
 #include <utility>
@@ -45,6 +46,18 @@ bool surely_text(std::span<const std::byte> head) noexcept {
   if (!looks_like_text(head)) return false;
   const auto beyond = std::count_if(head.begin(), head.end(), [](std::byte b) { return b >= std::byte{0x80}; });
   return beyond <= static_cast<std::ptrdiff_t>(head.size() / 4) || is_utf8(head);
+}
+
+// "line 3, column 5 has a NUL", of what is text but for some; else "".
+std::string nul_in(std::span<const std::byte> head) {
+  constexpr std::size_t most = 8;  // bytes for each
+  std::vector<std::byte> rest(head.begin(), head.end());
+  const std::size_t nuls = std::erase(rest, std::byte{0});
+  if (nuls == 0 || nuls > rest.size() / most || !surely_text(rest)) return {};
+  const auto nul = std::find(head.begin(), head.end(), std::byte{0});
+  const auto line = std::find(std::make_reverse_iterator(nul), head.rend(), std::byte{'\n'}).base();
+  return fmt::format("line {}, column {} has a NUL", std::count(head.begin(), nul, std::byte{'\n'}) + 1,
+                     nul - line + 1);
 }
 
 // Formats that a user may reasonably try, to say so by name, with what makes a text or raw data of them.
@@ -254,6 +267,9 @@ std::unique_ptr<Source> open_input(Input input) {
   if (!asks_raw && takes_json(head, options)) return open_json(std::move(input));
   if (asks_text && !asks_raw && (looks_like_text(head) || options.entries == Entries::texts))
     return open_text(std::move(input));
+  const std::string nul = asks_raw || (options.dtype && !asks_text) ? "" : nul_in(head);
+  if (!nul.empty() && foreign_format(head).empty())
+    input.reader.fail("{}, so it is no text (--input-format text reads it all the same)", nul);
   if (options.dtype) {
     const bool text = !asks_raw && !head.empty() && surely_text(head);
     return text ? open_text(std::move(input)) : open_raw(std::move(input));
@@ -315,6 +331,8 @@ Input open_table(const std::string& input, const SourceOptions& options) {
   if (const std::string foreign = foreign_format(head); !foreign.empty()) fail(foreign);
   if (image_format(head) != nullptr) fail("an image");
   if (is_npy(head)) fail("a .npy file");
+  if (const std::string nul = nul_in(head); !nul.empty())
+    fail_io(name, "{} (--input-format text reads it all the same)", nul);
   if (!looks_like_text(head)) fail("no text");
   return opened;
 }

@@ -31,7 +31,11 @@ class SeekableStream final : public ByteStream {
  public:
   SeekableStream(Descriptor fd, std::string name, std::uint64_t base, std::uint64_t size, bool regular)
       : fd_(std::move(fd)), name_(std::move(name)), base_(base), size_(size), regular_(regular) {}
-  std::size_t read(std::byte* target, std::size_t bytes) override { return read_some(fd_.get(), target, bytes, name_); }
+  std::size_t read(std::byte* target, std::size_t bytes) override {
+    const std::size_t got = read_some(fd_.get(), target, bytes, name_);
+    if (got == 0 && bytes != 0 && regular_) check_end();
+    return got;
+  }
   void seek(std::uint64_t position) override {
     if (::lseek(fd_.get(), static_cast<off_t>(base_ + std::min(position, size_)), SEEK_SET) < 0)
       fail_errno(name_, "seeking failed", errno);
@@ -43,6 +47,14 @@ class SeekableStream final : public ByteStream {
   }
 
  private:
+  // Throws where the file had more bytes when it was opened. Files of /sys say more than they have, always.
+  void check_end() const {
+    struct stat status {};
+    const off_t here = ::lseek(fd_.get(), 0, SEEK_CUR);
+    const auto end = static_cast<off_t>(base_ + size_);
+    if (here < 0 || here >= end || ::fstat(fd_.get(), &status) != 0 || status.st_size >= end) return;
+    fail_io(name_, "ends early: the file shrank while it was read, to {} of {} bytes", status.st_size, end);
+  }
   Descriptor fd_;
   std::string name_;
   std::uint64_t base_;

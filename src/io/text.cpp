@@ -387,7 +387,9 @@ class TextSource final : public Source {
 
   template <class Say>
   void bad(LeftOut reason, std::uint64_t line, std::uint64_t places, const Say& say) {
-    if (options_.strict || !options_.needed_by.empty()) fields_.refuse_left_out(say().error, options_.needed_by);
+    const bool gap = reason == LeftOut::empty && options_.places;
+    if (options_.strict || (!options_.needed_by.empty() && !gap))
+      fields_.refuse_left_out(say().error, options_.needed_by);
     if (bad_lines() == 0) first_bad_ = say().error;
     left_out_.add(reason, line, say);
     missing_ += places;

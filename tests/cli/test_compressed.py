@@ -15,7 +15,7 @@ import zipfile
 
 import numpy as np
 
-from command import MASU, CommandTest, bmp24, npy
+from command import MASU, CommandTest, bmp24, masu, npy
 from samples import sample
 
 LIBZSTD = ctypes.CDLL("libzstd.so.1")
@@ -176,6 +176,28 @@ class CompressedTest(CommandTest):
                 self.assertEqual(len(lines), 2 if status else 1, lines)
                 self.assertIn(says, lines[0] if status else b"")
                 self.assertLess(int(lines[-1]), 300_000)  # KiB
+
+    def test_damaged_beside_a_text_with_gaps(self):
+        numbers = self.write("y.npy.gz", gzip.compress(npy("<f8", (3,), bytes(24)))[:-8] + bytes(8))
+        path = self.write("t.csv", "a,b\n1,2\n3,4\n,5\n")
+        self.fails(1, "dot", path, numbers, "--column", "a", "--dtype", "f64", says="gzip")
+
+    def test_tables_cut_short(self):
+        """A stream that ends early is an error of every command that reads tables, and nothing is written."""
+        text = b"city,price\n" + b"".join(b"%c,%d\n" % (97 + i % 3, i * 7919 % 100003) for i in range(40000))
+        commands = [("sum", "--column", "price"), ("sum", "--column", "price", "--dtype", "f64"), ("unique", "--column", "city"),
+                    ("sort", "--key", "price", "--lines"), ("reduce", "--group", "city", "--column", "price"),
+                    ("topk", "--lines", "--key", "price"), ("histogram", "--column", "price"), ("unique", "--text", "-t", "tab"),
+                    ("convert", "--column", "price", "--to", "f32", "-o", self.path("out.npy"))]
+        for ending, pack in (("gz", gzip.compress), ("xz", lzma.compress), ("bz2", bz2.compress)):
+            packed = pack(text)
+            for size in (len(packed) - 1, len(packed) - 9, len(packed) // 2, 40):
+                path = self.write(f"t.csv.{ending}", packed[:size])
+                for command, *arguments in commands:
+                    for source in (path, "-"):
+                        result = masu(command, source, *arguments, stdin=packed[:size])
+                        self.assertEqual((result.returncode, result.stdout), (1, b""), (ending, size, command))
+                        self.assertFalse(os.path.exists(self.path("out.npy")))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """masu dot against exact arithmetic on fractions: every dtype, data in pieces, columns of a text."""
 
+import json
 import math
 import unittest
 from fractions import Fraction
@@ -70,6 +71,37 @@ class DotTest(CommandTest):
         self.assertEqual(np.load(self.path("o.npy")).tolist(), [1 + 2.0**-24])
         result = masu("dot", "random:f32:10k", "random:f32:10k:seed=1", "--time", "--verify")
         self.assertRegex(result.stderr.decode(), r"(?s)verified: 10000 values.*reading.*computing.*total.*B/s")
+
+    def test_empty_fields(self):
+        """A pair with an empty field is left out."""
+        generator = np.random.default_rng(8)
+        for rows in (1, 2, 3, 97, 20_001):
+            texts = [[("" if generator.random() < 0.2 else str(generator.integers(-99, 99) / 4)) for _ in range(2)]
+                     for _ in range(rows)]
+            texts[rows // 2] = ["1.5", "2"]
+            pairs = [(float(a), float(b)) for a, b in texts if a and b]
+            empty = rows - len(pairs)
+            path = self.write("t.csv", "a,b\n" + "".join(f"{a},{b}\n" for a, b in texts))
+            for options in ((), ("--dtype", "f64"), ("--memory", "64Ki"), ("--verify",), ("--threads", "1")):
+                found = json.loads(self.ok("dot", path, "--column", "a", "--column", "b", "--json", *options, "--quiet"))
+                self.assertEqual((found["dot"], found["n"]), (sum(a * b for a, b in pairs), len(pairs)))
+                self.assertEqual(found.get("bad_lines", 0), empty)
+            said = masu("dot", path, "--column", "a", "--column", "b").stderr.decode()
+            if empty:
+                line = next(i for i, row in enumerate(texts) if not all(row)) + 2
+                self.assertEqual(said, f"masu: {path}: {empty:,} of {rows:,} rows: {empty:,} empty (line {line})\n")
+            # Two inputs, of which one may have no gaps, or be no text.
+            other = self.save_npy("y.npy", np.arange(rows) + 0.0)
+            expected = sum(float(a) * i for i, (a, _) in enumerate(texts) if a)
+            self.assertEqual(float(self.ok("dot", path, other, "--column", "a", "--dtype", "f64", "--quiet")), expected)
+        path = self.write("t.csv", "a,b\n1,\n3,x\n")
+        self.fails(1, "dot", path, "--column", "a", "--column", "b",
+                   says="line 3: the entry 'x' is not a number (dot of column b needs every entry)")
+        self.fails(1, "dot", path, "--column", "a", "--column", "b", "--strict", says="line 2: the entry '' is empty")
+        path = self.write("t.csv", "a,b\n1,\n,2\n")
+        self.fails(1, "dot", path, "--column", "a", "--column", "b", says="has no pair of numbers")
+        short = self.write("s.csv", "a\n1\n")
+        self.fails(1, "dot", path, short, "--column", "a", says="2 rows, ")
 
     def test_wrong_data(self):
         self.fails(1, "dot", "iota:f32:10", "iota:f32:11", says="equally long")

@@ -235,6 +235,7 @@ class Lines(CommandTest):
                 ("a\n1e999\n", ["--key", "a"], "line 2: 1e999 does not fit f64"),
                 ("", ["--key", "a"], "no column is named 'a'"),
                 ("a\0b\n", ["--lines"], "is no text, but lines of text are needed"),
+                ("one,two\n1,2\n\0,3\n", ["--lines"], "line 3, column 1 has a NUL (--input-format text reads it"),
                 ("\x93NUMPY", ["--lines"], "lines of text are needed")):
             self.fails(1 if "no column" not in says else 2, "sort", "-", *options, "-o", self.path("out"),
                        stdin=text.encode("latin-1"), says=says)

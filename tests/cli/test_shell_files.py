@@ -2,6 +2,7 @@
 """The manual page and the completions: that they have every option, and that the shells take them."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -126,6 +127,13 @@ class ShellFiles(CommandTest):
             found = json.loads(self.ok("histogram", *data, "--json"))
             self.assertEqual(found["dtype"], "f32" if codes else dtype)
 
+    def with_masu(self):
+        """An environment whose masu is the one under test."""
+        os.makedirs(self.path("bin"), exist_ok=True)
+        if not os.path.exists(self.path("bin/masu")):
+            os.symlink(MASU, self.path("bin/masu"))
+        return {**os.environ, "PATH": self.path("bin") + ":" + os.environ["PATH"], "HOME": self.folder}
+
     def test_zsh(self):
         if not shutil.which("zsh"):
             self.skipTest("no zsh")
@@ -138,14 +146,21 @@ class ShellFiles(CommandTest):
         run = subprocess.run(["zsh", "-f", "-c", code, "zsh", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.assertEqual((run.returncode, run.stderr), (0, b""))
         given = run.stdout.decode()
-        self.assertRegex(given, r"--format=\[.*\]:table\|json\|csv\|npy:\(table json csv npy\)")
+        self.assertRegex(given, r"--format=\[.*\]:table\|csv\|tsv\|json\|npy\|raw\|uhi:\(table csv tsv json npy raw uhi\)")
         self.assertIn("(auto cpu opencl opencl\\:0 cuda cuda\\:0)", given)
-        self.assertRegex(given, r"\*--column=\[")
+        self.assertRegex(given, r"\*--column=\[.*_masu_columns")
+        # The names of columns, with a completion system that says what it was given.
+        self.write("t.csv", "order,city,price in EUR\n1,Rome,2\n")
+        code = ('_arguments() { true }; compset() { print -r -- "$@" }; compadd() { print -rl -- "${@[4,-1]}" }; source "$1"; '
+                'words=(sum none.csv t.csv --column ""); _masu_columns')
+        run = subprocess.run(["zsh", "-f", "-c", code, "zsh", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             cwd=self.folder, env=self.with_masu())
+        self.assertEqual((run.stderr, run.stdout), (b"", b"-P *,\norder\ncity\nprice in EUR\n"))
 
     def fish(self, line):
         script = self.write("masu.fish", self.ok("--print", "fish"))
         run = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{line}'"],
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder, env=self.with_masu())
         self.assertEqual((run.returncode, run.stderr), (0, b""), line)
         return [word.split("\t")[0] for word in run.stdout.decode().splitlines()]
 
@@ -160,6 +175,11 @@ class ShellFiles(CommandTest):
         self.write("photo.png", "")
         self.assertIn("photo.png", self.fish("masu histogram pho"))
         self.assertIn("photo.png", self.fish("masu histogram --plot pho"))
+        self.write("t.csv", "order,city,price in EUR,citizens\n1,Rome,2,3\n")
+        self.assertEqual(set(self.fish("masu sum t.csv --column ")), {"order", "city", "price in EUR", "citizens"})
+        self.assertEqual(self.fish("masu sum t.csv --column ci"), ["citizens", "city"])
+        self.assertEqual(self.fish("masu reduce t.csv --group city,or"), ["city,order"])
+        self.assertEqual(self.fish("masu reduce t.csv --column=or"), ["--column=order"])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import random
 import struct
 import unittest
 
-from command import CommandTest, npy
+from command import CommandTest, masu, npy
 
 
 def raw(form, values):
@@ -93,6 +93,24 @@ class Weights(CommandTest):
         found = self.json("-", "--input-format", "raw", "--dtype", "u8", "--weights", self.weights, "--bins", "5",
                           "--verify", stdin=bytes(self.x))
         self.assertEqual((found["edges"][0], found["edges"][-1], len(found["totals"])), (0, 10, 5))
+
+    def test_empty_fields(self):
+        """A value without a weight, or a weight without a value, is left out."""
+        path = self.write("t.csv", "v,w\n1,10\n2,\n,30\n1,5\n,\n2,7\n")
+        for options in (("--bins", "2"), ("--edges", "1,2,3"), ("--bins", "2", "--dtype", "f64", "--verify")):
+            found = json.loads(self.ok("histogram", path, "--column", "v", "--weights", path, "--weights-column", "w", *options,
+                                       "--json", "--quiet"))
+            self.assertEqual((found["totals"], found["bad_lines"]), ([15, 7], 3))
+        said = masu("histogram", path, "--column", "v", "--weights", path, "--weights-column", "w").stderr.decode()
+        self.assertEqual(said, f"masu: {path}: 3 of 6 rows: 3 empty (line 3)\n")
+        weights = self.write("w.txt", "1\n2\n3\n4\n5\n6\n")
+        self.assertEqual(json.loads(self.ok("histogram", path, "--column", "v", "--weights", weights, "--edges", "1,2,3", "--json",
+                                            "--quiet"))["totals"], [5, 8])
+        for text, says in (("v,w\n1,2\n2,x\n", "line 3: the entry 'x' is not a number"), ("v,w\nx,2\n1,1\n", "line 2: the entry 'x'")):
+            self.fails(1, "histogram", self.write("b.csv", text), "--column", "v", "--weights", self.path("b.csv"),
+                       "--weights-column", "w", says=says)
+        self.fails(1, "histogram", path, "--joint", "--column", "v", "--column", "w", says="--joint needs every entry")
+        self.fails(1, "histogram", path, "--column", "v", "--weights", self.write("s.txt", "1\n2\n"), says="has 6 rows, ")
 
     def test_wrong_use(self):
         short = self.write("short.raw", raw("d", self.w[:-1]))
