@@ -90,7 +90,7 @@ MASU_EXPORT Pending<void> group(Stream& stream, const BufferBase& ids, Dtype dty
 /// `sum` makes it, 0 where there are none. `offsets`: u64, one more than results, non-decreasing and at most the number
 /// of elements: those that group() gives, for values that lie in its order. Others are an error on `cpu`; elsewhere
 /// what is not there counts as no element. Of the options, result, workspace (segment_sum_workspace() bytes) and status
-/// are used. One work-group adds a segment at most, however long it is.
+/// are used.
 MASU_EXPORT Pending<void> segment_sum(Stream& stream, const BufferBase& x, Dtype dtype, const BufferBase& offsets,
                                       const BufferBase& results, const SumOptions& options = {});
 MASU_EXPORT std::uint64_t segment_sum_workspace(const Device& device, Dtype dtype, std::uint64_t count,

@@ -107,6 +107,7 @@ std::vector<runtime::Define> Plan::defines(bool finishes) const {
   std::vector<runtime::Define> more{{"MASU_GROUP", group},
                                     {"MASU_GROUPS_A_UNIT", groups_a_unit},
                                     {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
+                                    {"MASU_ALONE", !gpu},
                                     {"MASU_UNROLL", unroll},
                                     {"MASU_REST", rest()},
                                     {"MASU_INPUTS", both ? 0U : static_cast<unsigned>(inputs)},

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -34,24 +35,67 @@ SumRule rule_for(Dtype dtype, const SumOptions& options) {
 }
 
 // The launches for `segments` segments of `count` elements together, and where things lie in temporary memory:
-// totals, two words a work-group, and a status in place of the caller's.
+// totals, two words a work-group, a status in place of the caller's, and the pieces of segments that work-groups leave.
 struct Launch {
   sum_plan::Plan plan;
-  std::uint32_t team_bits;
-  std::uint64_t groups;
+  std::uint32_t team_bits = 0;
+  std::uint64_t weight;  // elements that a segment counts
+  std::uint64_t groups;  // of work-items
+  bool few = false;      // elements: one launch
+  std::uint32_t units;   // of a work-group, at most
+  std::uint32_t listed;  // segments, at most
+  std::uint32_t steps;   // of a unit before what is not certain is added exactly
   std::uint64_t flags_at;
   std::uint64_t status_at;
+  std::uint64_t kept_at;
   std::uint64_t bytes;
 
   Launch(const Device& device, const SumRule& rule, std::uint64_t count, std::uint64_t segments) {
+    using sum_plan::tuned;
+    // A part of the local memory is for what only segments have.
+    DeviceInfo info = device.info();
+    const std::size_t room = info.local_bytes;
+    info.local_bytes = room / 4 * 3;
     const std::uint64_t length = count / std::max<std::uint64_t>(segments, 1);
-    plan = sum_plan::make(device.info(), rule.dtype, sum_plan::Inputs::values, true, rule.result_dtype() == Dtype::f64,
-                          length, sum_plan::Layout::rows, segments);
-    team_bits = plan.teams(segments, length).bits;
-    groups = plan.team_groups({team_bits, 1}, segments);
+    plan = sum_plan::make(info, rule.dtype, sum_plan::Inputs::values, true, rule.result_dtype() == Dtype::f64, length,
+                          sum_plan::Layout::rows, std::max<std::uint64_t>(segments, 2));
+    const auto whole = static_cast<std::uint32_t>(std::bit_width(plan.group)) - 1;
+    const std::uint64_t loads = length * size_of(rule.dtype) / 16 / tuned.segment_loads;
+    std::uint32_t units_of = 0;
+    if (plan.gpu) {
+      constexpr std::uint32_t lanes = 5;  // binary logarithm of those of a sub-group, where they are known
+      team_bits = std::min(static_cast<std::uint32_t>(std::bit_width(loads | 1)) - 1, lanes);
+      units_of = device.kind() == DeviceKind::cuda ? lanes : 0;
+    }
+    if (!plan.quick) team_bits = whole;
+    const std::uint32_t most_listed = room >= std::size_t{1} << 16 ? 2048 : 1024;
+    const auto fits = [&](std::uint64_t parts) {
+      return plan.finish_bytes() + cut_bytes(parts) + most_listed * sizeof(std::uint32_t) <= room;
+    };
+    while (team_bits < whole && !fits(plan.group >> std::max(team_bits, units_of))) ++team_bits;
+    units = plan.group >> std::max(team_bits, units_of);
+    steps = most_listed / (plan.group >> team_bits);
+    listed = std::max(most_listed, plan.group);
+    weight = std::uint64_t{tuned.segment_weight} << (plan.quick ? team_bits : 0);
+    const std::uint64_t work = count + weight * segments;
+    groups = std::clamp<std::uint64_t>(work / (std::uint64_t{tuned.segment_share} * plan.group), 1,
+                                       std::min<std::uint64_t>(plan.most_groups, plan.group));
+    while (groups > 1 && !fits(groups)) groups /= 2;
+    few = plan.gpu && count <= tuned.segment_few;
+    if (few) {
+      team_bits = plan.teams(segments, length).bits;
+      groups = plan.team_groups({team_bits, 1}, segments);
+    }
     flags_at = groups * plan.total_bytes();
     status_at = flags_at + groups * 2 * sizeof(std::uint32_t);
-    bytes = call::aligned(status_at + sizeof(std::uint32_t));
+    kept_at = call::aligned(status_at + sizeof(std::uint32_t));
+    bytes = call::aligned(kept_at + cut_bytes(groups));
+  }
+
+  // Of the places where parts of the work begin, with two pieces of segments for each.
+  [[nodiscard]] std::uint64_t cut_bytes(std::uint64_t parts) const {
+    const std::uint64_t words = std::max(plan.part_words(), 1U);
+    return (2 + 2 * words) * (parts + 1) * sizeof(std::uint64_t);
   }
 };
 
@@ -111,16 +155,26 @@ class SegmentSums final : public call::Primitive {
     const std::uint64_t begin = workspace().byte_offset();
     const call::At status = misfit_ != nullptr ? call::At{misfit_->buffer(), misfit_->buffer().byte_offset()}
                                                : call::At{workspace(), begin + launch_->status_at};
-    call::Kernels(stream.device(), files, plan.defines(true), plan.group)
-        .launch(stream, "sum_segments", launch_->groups, x_.buffer(), offsets_.buffer(), x_.count(), results_.count(),
-                workspace(), begin + launch_->flags_at, as_quotient, std::uint64_t{1},
-                static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.least),
-                static_cast<std::uint32_t>(8 * size_of(result)), results_.buffer(), status, launch_->team_bits,
-                LocalMemory{plan.local_bytes()}, call::local<std::uint64_t>(plan.words()),
-                call::local<std::uint32_t>(plan.words()), call::local<std::uint32_t>(plan.value_words()),
-                call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows),
-                call::local<std::uint64_t>(std::uint64_t{1} + plan.part_words() * plan.group),
-                call::local<std::uint32_t>(3 + (plan.group >> launch_->team_bits)));
+    call::Kernels kernels(stream.device(), files, plan.defines(true), plan.group);
+    const auto launch = [&](std::string_view kernel, std::uint64_t parts) {
+      kernels.launch(stream, kernel, launch_->groups, x_.buffer(), offsets_.buffer(), x_.count(), results_.count(),
+                     workspace(), begin + launch_->flags_at, begin + launch_->kept_at, as_quotient, std::uint64_t{1},
+                     static_cast<std::uint32_t>(format.precision), static_cast<std::int32_t>(format.least),
+                     static_cast<std::uint32_t>(8 * size_of(result)), results_.buffer(), status, launch_->team_bits,
+                     launch_->weight, launch_->steps, LocalMemory{plan.local_bytes()},
+                     call::local<std::uint64_t>(plan.words()), call::local<std::uint32_t>(plan.words()),
+                     call::local<std::uint32_t>(plan.value_words()),
+                     call::local<std::uint32_t>(std::uint64_t{2} * plan.table_rows),
+                     call::local<std::uint64_t>(std::uint64_t{1} + plan.part_words() * plan.group),
+                     call::local<std::uint32_t>(3 + launch_->listed), LocalMemory{launch_->cut_bytes(parts)});
+    };
+    if (launch_->few) {
+      launch("sum_segments_few", 1);
+      return;
+    }
+    kernels.start({"sum_segments", launch_->groups > 1 ? "sum_segments_join" : ""});
+    launch("sum_segments", launch_->units);
+    if (launch_->groups > 1) launch("sum_segments_join", launch_->groups);
   }
 
   SumRule rule_;

@@ -130,6 +130,40 @@ TEST_P(SegmentSumTest, EverySize) {
   expect_sums(std::vector<std::int32_t>(5), {3}, Dtype::f64, "no segments");
 }
 
+// A few long ones beside very many of none or one element, wherever work-groups are cut.
+TEST_P(SegmentSumTest, SkewedLengths) {
+  std::mt19937 random(11);
+  const std::size_t count = 1100007;  // not few
+  std::vector<float> x(count);
+  for (float& one : x) one = static_cast<float>(static_cast<int>(random() % 200001) - 100000) * 0.37F;
+  const std::vector<std::uint8_t> bytes(x.size(), 200);
+  const std::vector<double> doubles(x.begin(), x.end());
+  for (const std::size_t few : {0, 1, 5000, 70000}) {
+    Offsets offsets{0};
+    for (std::size_t s = 0; s < few; ++s) offsets.push_back(offsets.back() + s % 2);
+    offsets.push_back(count / 2);
+    offsets.push_back(count - few);
+    for (std::size_t s = 0; s < few; ++s) offsets.push_back(std::min(count, offsets.back() + s % 3));
+    expect_sums(x, offsets, Dtype::f32, std::to_string(few));
+    expect_sums(bytes, offsets, Dtype::f64, std::to_string(few));
+    if (device.info().fp64) expect_sums(doubles, offsets, Dtype::f64, std::to_string(few));
+  }
+}
+
+// Many work-groups have pieces of a segment that no bound proves.
+TEST_P(SegmentSumTest, LongOnesThatNoBoundProves) {
+  std::vector<float> x;
+  for (int i = 0; i < 400000; ++i) x.insert(x.end(), {1e30F, 1e-20F, -1e30F});
+  const std::uint64_t n = x.size();
+  const std::vector<Offsets> cuts{
+      {0, n}, {0, n / 3, n}, {0, 100, 200, n - 7, n}, {0, n / 4, n / 2, n / 2, n - n / 4, n}};
+  for (const Offsets& offsets : cuts) expect_sums(x, offsets, Dtype::f32, std::to_string(offsets.size()));
+  if (device.info().fp64) expect_sums(std::vector<double>(x.begin(), x.end()), cuts[3], Dtype::f64, "f64");
+  x[n / 2 + 1000] = std::numeric_limits<float>::infinity();
+  x[n - 1] = std::numeric_limits<float>::quiet_NaN();
+  for (const Offsets& offsets : cuts) expect_sums(x, offsets, Dtype::f32, "not finite");
+}
+
 TEST_P(SegmentSumTest, Misfits) {
   const Buffer<std::int64_t> x = device.upload(std::vector<std::int64_t>(3, std::int64_t{1} << 62));
   const Buffer<std::uint64_t> offsets = device.upload(Offsets{0, 1, 3});
@@ -181,7 +215,7 @@ TEST_P(SegmentSumNvrtc, Segments) {
                                                  fine, 1000, sum_plan::Layout::rows, 1000);
       std::vector<std::string_view> files(plan.files(true).begin(), plan.files(true).end());
       std::ranges::replace(files, "src/sum/sum_rows.cl", "src/sum/sum_segments.cl");
-      expect_compiles(files, plan.defines(true), {"sum_segments"});
+      expect_compiles(files, plan.defines(true), {"sum_segments", "sum_segments_join", "sum_segments_few"});
     }
   }
 }
