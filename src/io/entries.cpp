@@ -486,8 +486,8 @@ std::vector<std::unique_ptr<Source>> open_columns(const std::string& input, cons
     own.column = columns[i].column;
     own.entries = columns[i].entries;
     if (options.reading) {
-      own.reading = [&](std::uint64_t read, std::uint64_t all) {
-        options.reading(i * all + read, columns.size() * all);
+      own.reading = [tell = options.reading, i, n = columns.size()](std::uint64_t read, std::uint64_t all) {
+        tell(i * all + read, n * all);
       };
     }
     sources[i] = open(input, own);
