@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Turns text files into a C++ source that carries them, each with its SHA-256. Lines that are comments are empty there,
-# which makes packages smaller and keeps the numbers of lines.
+# Turns text files into a C++ source that carries them, each with its SHA-256. Lines that are comments are empty there, and
+# others are not indented, which makes packages smaller and keeps the numbers of lines.
 #
 #   masu_embed(TARGET file...)   adds TARGET_embedded.cpp to TARGET. The source defines
 #                                masu::runtime::embedded_files() (see src/runtime/kernel_source.h).
@@ -35,6 +35,8 @@ if(CMAKE_SCRIPT_MODE_FILE)
   foreach(file IN LISTS FILES)
     file(READ ${file} text)
     string(REGEX REPLACE "(^|\n)[ \t]*//[^\n]*" "\\1" text "${text}")
+    string(REGEX REPLACE "\n[ \t]+" "\n" text "${text}")
+    string(REGEX REPLACE "[ \t]+\\\\\n" " \\\\\n" text "${text}")  # a blank parts the words of the two lines
     file(WRITE ${OUT}.text "${text}")
     masu_bytes(${OUT}.text bytes)
     file(SHA256 ${OUT}.text sha)

@@ -52,8 +52,9 @@ class CacheTest(CommandTest):
         with self.subTest("other kernels"):  # than this library's
             sources = pathlib.Path(self.path("sources"))
             shutil.copytree(ROOT / "src", sources / "src", ignore=shutil.ignore_patterns("*.cpp", "*.h", "*.def"))
-            for file in sources.glob("src/**/*.c*"):  # the library's own have no lines of comments
-                file.write_text(re.sub(r"(?m)^[ \t]*//.*$", "", file.read_text(encoding="utf-8")), encoding="utf-8")
+            for file in sources.glob("src/**/*.c*"):  # the library's own have no lines of comments and are not indented
+                text = re.sub(r"\n[ \t]+", "\n", re.sub(r"(?m)^[ \t]*//.*$", "", file.read_text(encoding="utf-8")))
+                file.write_text(re.sub(r"[ \t]+\\\n", r" \\\n", text), encoding="utf-8")
             self.assertEqual(self.sort(folder, MASU_KERNEL_DIR=str(sources)).returncode, 0)
             with open(sources / "src/elements/order.cl", "a", encoding="utf-8") as file:
                 file.write("// changed\n")
