@@ -135,7 +135,7 @@ SharedSource open_array(const std::string& path, const std::string& dtype, const
 // Several inputs one after the other, as cat would give them, with one dtype. A header of each is skipped.
 std::unique_ptr<io::Source> open_joined(const std::vector<std::string>& inputs, io::SourceOptions options);
 
-// Of two sources side by side, that keep the places of their empty entries: leaves out each pair that has one.
+// Leaves out each pair that has an empty entry. The two sources lie side by side and keep the places of such entries.
 void leave_out_pairs(std::unique_ptr<io::Source>& first, std::unique_ptr<io::Source>& second);
 
 // Bytes of the elements, where their number is known.

@@ -98,7 +98,7 @@ class EntryTexts {
       : result_(result), text_(text), label_(label), ends_(result.rows.size()) {
     std::partial_sum(result.rows.begin(), result.rows.end(), ends_.begin());
   }
-  // Of entry `i` of a piece.
+  // The texts of entry `i` of a piece.
   void make(std::span<const ArrayView> piece, std::uint64_t i, std::vector<std::string>& texts) const {
     texts.clear();
     const auto row =

@@ -54,7 +54,7 @@ void leave_out_pairs(std::unique_ptr<io::Source>& first, std::unique_ptr<io::Sou
   std::vector<std::uint64_t> all;
   std::ranges::set_union(missing[0].places, missing[1].places, std::back_inserter(all));
   constexpr auto empty = static_cast<std::size_t>(io::LeftOut::empty);
-  // The rows of one text are told of once.
+  // The rows of one text are reported once.
   if (first->info().name == second->info().name) {
     const std::uint64_t other = missing[1].report.left_out[empty].line;
     io::TextReport::Kind& kind = missing[0].report.left_out[empty];

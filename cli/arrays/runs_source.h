@@ -64,7 +64,7 @@ class RunsSource final : public io::Source {
   }
 
  private:
-  // Of what stands beside a text, faults may show at the end only.
+  // Faults of what stands beside a text may show at the end only.
   void see_end() {
     skip_to(end_);
     left_.resize(std::max(left_.size(), size_of(info_.dtype)));

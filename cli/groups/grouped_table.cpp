@@ -138,7 +138,7 @@ bool GroupedTable::take_number(io::Rows& rows, std::size_t field, std::vector<st
   return true;
 }
 
-// Of a column without a number so far.
+// For a column without a number so far.
 bool GroupedTable::take_text(io::Rows& rows, std::size_t column, PartColumn& to) const {
   const std::size_t field = keys_ + column;
   const std::string_view entry = rows.fields()[field];

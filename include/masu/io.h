@@ -205,7 +205,7 @@ struct ColumnChoice {
 /// Opens several columns of a table, a source for each, as open() would with each column alone. The text is read once
 /// for all of them, and their entries are kept in memory. Columns are read alone where lines lack some of them, with a
 /// dtype and with parts. So they are where the file is larger than `memory`, half of the free memory where that is 0.
-/// Of a stream that is an error.
+/// For a stream that is an error.
 MASU_EXPORT std::vector<std::unique_ptr<Source>> open_columns(const std::string& input, const SourceOptions& options,
                                                               std::span<const ColumnChoice> columns);
 

@@ -10,7 +10,7 @@ from . import _distinct, _host, _kinds, _masu, _small
 from ._arrays import adapter, in_kind
 from ._axes import one_axis
 from ._host import NUMPY, check_out, written
-from ._progress import told
+from ._progress import showing
 
 _NoValue = np._NoValue
 _INTP = np.dtype(np.intp)
@@ -87,7 +87,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=_NoValue,
     [4.0, 3.0, nan]
     """
     if progress is not None:
-        return told(progress, a, lambda: sort(a, axis, kind, order, stable=stable, descending=descending, out=out, device=device))
+        return showing(progress, a, lambda: sort(a, axis, kind, order, stable=stable, descending=descending, out=out, device=device))
     if (on := adapter(device, a)) is None:
         return in_kind(sort, locals())
     return _ordered(on, np.sort, None, a, axis, kind, order, stable, descending, out, device)

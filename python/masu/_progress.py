@@ -14,16 +14,16 @@ class Progress:
     def __init__(self, call):
         if not (call is None or callable(call)):
             raise TypeError(f"progress must be a function of a fraction, got {call!r:.80}")
-        self.call, self.next, self.told = call, 0.0, 0.0
+        self.call, self.next, self.shown = call, 0.0, 0.0
 
     def __call__(self, fraction):
-        if self.call is not None and (fraction >= 1 or time.monotonic() >= self.next and fraction >= self.told):
-            self.told = fraction
+        if self.call is not None and (fraction >= 1 or time.monotonic() >= self.next and fraction >= self.shown):
+            self.shown = fraction
             self.call(float(fraction))
             self.next = time.monotonic() + 0.1
 
 
-def told(call, a, work):
+def showing(call, a, work):
     """What `work` returns, a call that gives elements of `a` their final places; `call` gets the part that have theirs."""
     tell = Progress(call)
     result = _masu.telling(tell, math.prod(np.shape(a)), work)

@@ -160,12 +160,12 @@ class OpenedInput {
 nb::list open_input(const std::string& input, const nb::dict& given,
                     const std::vector<std::pair<std::string, std::string>>& columns, nb::handle reading) {
   SourceOptions options = options_of(given);
-  const auto told = std::make_shared<nb::handle>(reading);  // nobody once the input is open, which outlives this call
-  options.reading = [told](std::uint64_t read, std::uint64_t all) {
+  const auto listener = std::make_shared<nb::handle>(reading);  // None once the input is open
+  options.reading = [listener](std::uint64_t read, std::uint64_t all) {
     masu::check_interrupted();
-    if (told->is_none()) return;
+    if (listener->is_none()) return;
     const nb::gil_scoped_acquire acquired;
-    (*told)(read, all);
+    (*listener)(read, all);
   };
   std::vector<masu::io::ColumnChoice> choices;
   for (const auto& [column, entries] : columns) choices.push_back({column, entries_of(entries)});
@@ -175,7 +175,7 @@ nb::list open_input(const std::string& input, const nb::dict& given,
     whole.push_back(masu::io::open(input, options));
     return whole;
   });
-  *told = Py_None;
+  *listener = Py_None;
   nb::list opened;
   for (auto& source : sources) opened.append(nb::cast(std::make_unique<OpenedInput>(std::move(source))));
   return opened;

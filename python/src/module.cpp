@@ -36,7 +36,7 @@ void translate(const std::exception_ptr& pointer, void*) {
   }
 }
 
-// A function of Python's that is told how far this thread's call is.
+// A function of Python's that learns how far this thread's call is.
 struct Teller {
   nb::handle tell;
   std::uint64_t all = 0;

@@ -36,7 +36,7 @@ class Stoppable {
 
  private:
   masu::InterruptScope scope_;
-  std::optional<masu::runtime::Progress> progress_;  // for who is told
+  std::optional<masu::runtime::Progress> progress_;  // for who wants to know
 };
 
 // Reads the environment, once, while no other thread of Python's can be writing the environment. With the GIL.

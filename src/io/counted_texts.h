@@ -84,7 +84,7 @@ class CountedTexts::Writer {
   void finish();
 
  private:
-  // Texts of a part, each behind its Head, and its place where places are asked for.
+  // Texts of a part, each after its Head, and its place where places are asked for.
   struct Head {
     std::uint32_t hash = 0;
     std::uint32_t size = 0;

@@ -92,7 +92,7 @@ class Dictionary {
     std::array<char, most_inside> inside;  // or the address of a longer text, after its first bytes
   };
   [[nodiscard]] const Entry& entry(std::uint32_t id) const noexcept { return entries_[id]; }
-  // Of a copy too, as long as the dictionary is there.
+  // For a copy too, as long as the dictionary is there.
   [[nodiscard]] static std::string_view text_of(const Entry& entry) noexcept {
     if (entry.size <= Entry::most_inside) return {entry.inside.data(), entry.size};
     const char* text = nullptr;

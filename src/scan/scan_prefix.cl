@@ -20,7 +20,7 @@
 #define SCAN_SPECIAL 8    // whether the tile has such
 #define SCAN_LOST 9       // whether it has elements with bits below the unit
 
-// Of a work-item's elements: the greatest upper word of a magnitude, and the least of those that are not 0, less 1.
+// The greatest upper word of a magnitude of a work-item's elements, and the least of those that are not 0, less 1.
 MASU_INLINE void find_magnitudes(const uint *words, uint *most, uint *least) {
   *most = 0;
   *least = 0xffffffffU;

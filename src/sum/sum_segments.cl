@@ -16,7 +16,7 @@
 #define SUM_DEPTH(count) (MASU_FINE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
 // The most additions that an element of `count` of a team goes through.
 #define SUM_TEAM_DEPTH(count) (SUM_DEPTH((count) >> team_bits) + 2 * MASU_PER_VECTOR + 2 * unit_bits + 4)
-// Of a piece, which others are added to twice.
+// For a piece, which others are added to twice.
 #define SUM_PIECE_DEPTH (SUM_TEAM_DEPTH(SUM_LONGEST) + 2 * SUM_GROUP_BITS + 4)
 
 // Cuts of `cut` parts, where each begins and the last one ends, by column: twice the segment, with 1 more where it began

@@ -92,7 +92,7 @@ struct Launch {
     bytes = call::aligned(kept_at + cut_bytes(groups));
   }
 
-  // Of the places where parts of the work begin, with two pieces of segments for each.
+  // For the places where parts of the work begin, with two pieces of segments for each.
   [[nodiscard]] std::uint64_t cut_bytes(std::uint64_t parts) const {
     const std::uint64_t words = std::max(plan.part_words(), 1U);
     return (2 + 2 * words) * (parts + 1) * sizeof(std::uint64_t);
