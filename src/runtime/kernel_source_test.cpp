@@ -14,13 +14,17 @@ namespace {
 
 constexpr const char* prelude = "src/backends/opencl/prelude.cl";
 
-TEST(KernelSource, EmbeddedFilesAreTheFilesOfTheTreeWithoutLinesOfComments) {
+TEST(KernelSource, EmbeddedFilesAreTheFilesOfTheTreeWithoutCommentsAndIndents) {
   for (const EmbeddedFile& file : embedded_files()) {
     std::ifstream stream(std::string(MASU_SOURCE_DIR) + "/" + std::string(file.path), std::ios::binary);
     std::string text;
     for (std::string line; std::getline(stream, line); text += '\n') {
       const std::size_t begin = line.find_first_not_of(" \t");
-      if (begin == std::string::npos || line.compare(begin, 2, "//") != 0) text += line;
+      if (begin == std::string::npos || line.compare(begin, 2, "//") == 0) continue;
+      line.erase(0, begin);
+      const std::size_t end = line.find_last_not_of(" \t", line.size() - 2);  // one blank is left before a backslash
+      if (line.back() == '\\' && end + 2 < line.size()) line.replace(end + 1, std::string::npos, " \\");
+      text += line;
     }
     EXPECT_EQ(kernel_text(file.path, ""), text) << file.path;
   }
