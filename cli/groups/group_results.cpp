@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of groups, and their results as columns.
+// Reports about groups, and their results as columns.
 #include "cli/groups/grouped_table.h"
 
 #include "text.h"

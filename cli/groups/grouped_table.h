@@ -26,7 +26,7 @@ namespace masu::cli {
 // row is of a group; one whose entry cannot be read adds no value. Without --group all rows are one group.
 class GroupedTable {
  public:
-  // What is done with the values of each group.
+  // The work that the values of each group are for.
   struct Use {
     Work work = Work::reading;
     bool places = false;   // are asked for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that are told how far a call is: fractions that grow, on the caller's thread; what they raise; Ctrl-C."""
+"""Functions that learn how far a call is: fractions that grow, on the caller's thread; what they raise; Ctrl-C."""
 import signal
 import subprocess
 import sys
@@ -99,7 +99,7 @@ def test_what_is_raised_ends_the_call(call):
     for wrong in (5, "bar"):
         with pytest.raises(TypeError, match="progress must be a function of a fraction, got"):
             call(x[:3], wrong)
-    assert masu.sort(x[:5]).tolist() == sorted(x[:5].tolist())  # nothing is told any more
+    assert masu.sort(x[:5]).tolist() == sorted(x[:5].tolist())  # nothing is reported any more
 
 
 def test_two_threads_are_told_apart():

@@ -153,7 +153,7 @@ std::uint64_t number_bytes(const Device& device, Dtype dtype, std::uint64_t rows
 void numbers_on_device(Stream& stream, const SelectedRows& from, QuantileMethod method, std::span<const double> q,
                        Dtype result_dtype, const BufferBase& result, const BufferBase& workspace);
 
-// What is wanted of each line of an array: points, or, where there are `q`, quantiles of what is no NaN in floats.
+// The points wanted of each line of an array, or, where there are `q`, quantiles of the floats that are no NaN.
 struct FewQuantiles {
   std::span<const QuantilePoint> points;
   QuantileMethod method = median_method;

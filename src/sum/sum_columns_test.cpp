@@ -36,7 +36,7 @@ class SumOfColumns : public test::EachDevice {
   std::vector<std::vector<std::byte>> results(const std::vector<T>& x, const SumOptions& given, bool aligned = false) {
     return results_on(device, x, given, aligned);
   }
-  // Of all but the first element, which is left out of what is uploaded if they are to be aligned.
+  // Without the first element, which is not uploaded if the others are to be aligned.
   template <class T>
   static std::vector<std::vector<std::byte>> results_on(const Device& device, const std::vector<T>& x,
                                                         const SumOptions& given, bool aligned = false) {

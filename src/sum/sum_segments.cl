@@ -170,7 +170,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_segments(SUM_
   const ulong own = (SUM_CUT(0, unit + 1) + 1) / 2;  // before which the unit's segments end
   ulong s = SUM_CUT(0, unit) / 2;
   ulong part[SUM_PART_WORDS] = {0};
-  // What is to do: 2, or 1 where only pieces are left. The first word after the list has it next.
+  // The work left: 2, or 1 where only pieces are left. The first word after the list has it next.
   __local uint *left = listed + 1 + steps * (MASU_GROUP >> team_bits);
   for (uint to_do = 2; to_do != 0; to_do = *left) {
     barrier(CLK_LOCAL_MEM_FENCE);
