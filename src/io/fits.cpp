@@ -22,6 +22,8 @@ struct LibFits {
   int (*ffthdu)(FitsFile*, int*, int*) = library.function("ffthdu");
   int (*ffmahd)(FitsFile*, int, int*, int*) = library.function("ffmahd");
   int (*ffgiet)(FitsFile*, int*, int*) = library.function("ffgiet");
+  int (*ffgidt)(FitsFile*, int*, int*) = library.function("ffgidt");
+  int (*is_compressed)(FitsFile*, int*) = library.function("fits_is_compressed_image");
   int (*ffgidm)(FitsFile*, int*, int*) = library.function("ffgidm");
   int (*ffgiszll)(FitsFile*, int, FitsLong*, int*) = library.function("ffgiszll");
   int (*ffgpv)(FitsFile*, int, FitsLong, FitsLong, void*, void*, int*, int*) = library.function("ffgpv");
@@ -97,7 +99,11 @@ class FitsSource final : public BlockSource {
     std::array<FitsLong, most_fits_rank> extents{};
     fits_.ffgiszll(file_, rank_, extents.data(), &status_);
     int kind = 0;
+    int stored = 0;
     fits_.ffgiet(file_, &kind, &status_);
+    fits_.ffgidt(file_, &stored, &status_);
+    // Where floats lie as they are, asking for missing ones would make NaN of infinities and zeros of subnormals.
+    has_missing_ = stored > 0 || fits_.is_compressed(file_, &status_) != 0;
     check("the header cannot be read");
     const auto* const found = std::find_if(fits_elements.begin(), fits_elements.end(),
                                            [&](const FitsElement& each) { return each.image == kind; });
@@ -134,7 +140,8 @@ class FitsSource final : public BlockSource {
     // BLANK is a NaN where the values are floats, else as any other value.
     float missing_f32 = std::numeric_limits<float>::quiet_NaN();
     double missing_f64 = std::numeric_limits<double>::quiet_NaN();
-    void* missing = info_.dtype == Dtype::f32   ? static_cast<void*>(&missing_f32)
+    void* missing = !has_missing_               ? nullptr
+                    : info_.dtype == Dtype::f32 ? static_cast<void*>(&missing_f32)
                     : info_.dtype == Dtype::f64 ? static_cast<void*>(&missing_f64)
                                                 : nullptr;
     int any = 0;
@@ -149,6 +156,7 @@ class FitsSource final : public BlockSource {
   int status_ = 0;
   int rank_ = 0;
   int code_ = 0;
+  bool has_missing_ = false;
 };
 
 }  // namespace

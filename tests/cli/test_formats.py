@@ -263,6 +263,18 @@ class FitsTest(FormatsTest):
         self.assertFalse(os.path.exists(self.path("out.npy")))
         self.fails(1, "reduce", self.write("text.fits", "1\n2\n"), says="is named as a FITS file, but is none")
 
+    def test_floats_keep_their_bits(self):
+        if FITS is None:
+            self.assertIn("libcfitsio10", self.ok("formats").decode())
+            return
+        for dtype in ("f4", "f8"):
+            tiny = np.finfo(dtype).smallest_subnormal
+            values = np.array([1.5, np.inf, -np.inf, np.nan, -0.0, tiny, -tiny, 0.0], dtype)
+            found = self.values(dtype, self.write("x.fits", fits_unit(values)))
+            self.assertEqual(found.tobytes(), values.tobytes())
+            found = self.values(dtype, self.write("x.fits", fits_unit(values, BSCALE=2.0, BZERO=1.0)))
+            np.testing.assert_array_equal(found, values * 2 + 1)
+
     def test_missing_values(self):
         image = np.array([1, -99, 3], "i2")
         self.write("b.fits", fits_unit(image, BLANK=-99))
