@@ -220,8 +220,10 @@ class Histogram(Plottable):
         return self._totals / np.array(np.diff(self._axis.edges), float) / _sum(self._totals)
 
     def cumulative(self):
-        """Entry i is the sum of the values 0 to i, in the dtype of `totals`: exact, rounded once; ValueError for an integer that it
-        does not hold."""
+        """Entry i is the sum of the values 0 to i, in the dtype of `totals`: exact, rounded once.
+
+        Raises ValueError for an integer that it does not hold.
+        """
         if self._totals.dtype.kind == "f":
             return _sums.cumsum(self._totals)
         sums = np.cumsum(self._totals, dtype=self._totals.dtype)
