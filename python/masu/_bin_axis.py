@@ -2,6 +2,8 @@
 """masu.Bins, the bins of one axis of a histogram, and the tags that say where a histogram is cut."""
 from __future__ import annotations
 
+import bisect
+import numbers
 import operator
 from typing import NamedTuple
 
@@ -114,12 +116,13 @@ class Bins:
         """The number of the bin that a value falls into: -1 below the first one, ``len`` of the axis above the last one."""
         if self._labels is not None:
             return self._labels.index(value) if value in self._labels else len(self)
-        value = float(value)
+        exact = self.edges.dtype.kind in "iu" and isinstance(value, numbers.Integral)
+        value = int(value) if exact else float(value)
         if value != value:  # noqa: PLR0124
             raise ValueError("Bins: NaN falls into no bin")
         if value == self.edges[-1]:
             return len(self) - (self.kind != "integer")
-        return int(np.searchsorted(self.edges, value, "right")) - 1
+        return (bisect.bisect_right(self.edges, value) if exact else int(np.searchsorted(self.edges, value, "right"))) - 1
 
     def _counting(self, x):
         """(the data, the edges between which it is counted), for bins other than plain edges."""

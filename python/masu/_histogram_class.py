@@ -7,7 +7,7 @@ import copy
 
 import numpy as np
 
-from . import _exchange, _histogram, _plottable
+from . import _exchange, _histogram, _plottable, _sums
 from ._bin_axis import Bins
 from ._exchange import Cells
 from ._plottable import Plottable
@@ -16,9 +16,7 @@ from ._progress import Progress
 
 def _sum(numbers):
     """The sum of an array as a number of Python's: of integers of 64 bits, exact."""
-    if numbers.dtype.kind == "f":
-        return numbers.sum().item()
-    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
+    return numbers.sum().item() if numbers.dtype.kind == "f" else _plottable.whole(numbers)
 
 
 def _fitting(a, b, both):
@@ -127,6 +125,8 @@ class Histogram(Plottable):
         tell(1)
         if axis is not None:
             edges, below, above = axis, below if axis.underflow else 0, above if axis.overflow else 0
+            for one in squares:
+                one[-3:-1] = np.where([axis.underflow, axis.overflow], one[-3:-1], 0)
         return cls(found, edges, below, above, nan, *(part for one in squares for part in (one[:-3], one[-3:])))
 
     def fill(self, a, weights=None, *, device=None):
@@ -198,7 +198,7 @@ class Histogram(Plottable):
     @property
     def n(self):
         """How many values were counted, wherever they fell (the total weight)."""
-        return _sum(self._totals) + sum(self._beside())
+        return _plottable.whole(self._totals, self._beside())
 
     @property
     def weighted(self):
@@ -220,7 +220,12 @@ class Histogram(Plottable):
         return self._totals / np.array(np.diff(self._axis.edges), float) / _sum(self._totals)
 
     def cumulative(self):
-        """Entry i is the sum of the values 0 to i, in the dtype of `totals`; ValueError for an integer that it does not hold."""
+        """Entry i is the sum of the values 0 to i, in the dtype of `totals`: exact, rounded once.
+
+        Raises ValueError for an integer that it does not hold.
+        """
+        if self._totals.dtype.kind == "f":
+            return _sums.cumsum(self._totals)
         sums = np.cumsum(self._totals, dtype=self._totals.dtype)
         return _fitting(sums - self._totals, self._totals, sums)
 

@@ -183,7 +183,7 @@ class JointHistogram(SumState, Plottable):
     def n(self):
         """How many points were counted, wherever they fell (the total weight)."""
         cells = self._cells()
-        return _plottable.added_up(cells.totals.reshape(-1)).item() + sum(cells.beside)
+        return _plottable.whole(cells.totals, cells.beside)
 
     def density(self):
         """The probability density, as ``numpy.histogramdd(density=True)``: its integral over the bins is 1."""

@@ -47,6 +47,13 @@ def added_up(array, axis=0):
     return fitting(array.astype(object).sum(axis=axis))
 
 
+def whole(array, beside=()):
+    """The sum of an array and of more numbers as one of Python's: of integers exact, of floats exact, rounded once."""
+    if array.dtype.kind == "f":
+        return _sums.sum(np.append(array, beside)).item()
+    return (int((array >> 32).sum()) << 32) + int((array & 0xFFFFFFFF).sum()) + sum(beside)
+
+
 def _scaled(array, factor):
     if array.dtype.kind == "f" or not isinstance(factor, numbers.Integral):
         return array * float(factor)

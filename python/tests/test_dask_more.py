@@ -47,6 +47,9 @@ def test_running_sums_that_overflow_or_cancel(dtype):
             same(md.cumsum(da.from_array(x, chunks=size)), masu.cumsum(x))
     large = RNG.permutation(np.concatenate([np.full(3000, 1000), np.full(3000, -1000), np.full(4000, 900)])).astype(dtype)
     same(md.cumsum(da.from_array(large, chunks=1000)), masu.cumsum(large))
+    for size in (7, 3):  # of sizes that are not known, in one chunk and in several
+        x = da.from_array(np.arange(7.0), chunks=size)
+        same(md.cumsum(x[x > 2]), np.cumsum(np.arange(3.0, 7)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -103,6 +103,32 @@ def test_integers_that_do_not_fit():
     assert (small + small).totals().tolist() == [500, 18] and small.cumulative().tolist() == [250, 259]
 
 
+def test_totals_of_weights_that_cancel():
+    weights = [1e16, 1.0, -1e16]
+    h = masu.Histogram.of([0.5, 1.5, 2.5], [0, 1, 2, 3], weights=weights)
+    assert h.n == h.sum(flow=True).value == 1.0 and h.cumulative().tolist() == [1e16, 1e16, 1.0]
+    beside = masu.Histogram.of([0.5, 9.0, np.nan, -1.0], [0, 1], weights=[1e16, 1.0, -1e16, 2.0**-60])
+    assert beside.n == 1.0 + 2.0**-60 == 1.0 and beside.cumulative().tolist() == [1e16]
+    assert masu.JointHistogram.of([[0.5, 7.0, np.nan]] * 2, 1, [(0, 1)] * 2, weights=weights).n == 1.0
+    assert masu.JointHistogram.from_uhi(masu.Histogram([2**63 - 1, 2**63 - 1], [0, 1, 2])).n == 2**64 - 2
+
+
+def test_integers_are_found_between_edges_of_integers():
+    for dtype, first in (("i8", 2**53), ("u8", 2**63), ("i8", -2**63)):
+        axis = masu.Bins(np.arange(5, dtype=dtype) + np.array(first, dtype))
+        assert [axis.index(first + i) for i in range(-1, 6)] == [-1, 0, 1, 2, 3, 3, 4]
+        assert axis.index(np.array(first + 1, dtype)[()]) == 1 and axis.index(10**30) == 4 and axis.index(-(10**30)) == -1
+    assert masu.Histogram([1, 2], np.array([0, 2**53, 2**53 + 1]))[masu.loc(2**53 - 1)] == 1
+
+
+def test_flow_bins_that_are_not_there_have_no_variance():
+    for underflow, overflow in ((False, True), (True, False), (False, False)):
+        axis = masu.Bins([0, 1, 2], underflow=underflow, overflow=overflow)
+        h = masu.Histogram.of([-1.0, 0.5, 7.0, np.nan], axis, weights=[2.0, 3.0, 4.0, 5.0])
+        assert (h.below, h.above, h.nan, h.n) == (2 * underflow, 4 * overflow, 5, 8 + 2 * underflow + 4 * overflow)
+        assert masu.Histogram.from_uhi(h.to_uhi()) == masu.Histogram.frombytes(h.tobytes()) == h
+
+
 def test_axes():
     (axis,) = masu.Histogram.of(DATA, [-1, 0, 2]).axes
     assert len(axis) == 2 and list(axis) == [(-1, 0), (0, 2)] == [axis[0], axis[-1]]

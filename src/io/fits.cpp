@@ -22,8 +22,11 @@ struct LibFits {
   int (*ffthdu)(FitsFile*, int*, int*) = library.function("ffthdu");
   int (*ffmahd)(FitsFile*, int, int*, int*) = library.function("ffmahd");
   int (*ffgiet)(FitsFile*, int*, int*) = library.function("ffgiet");
+  int (*ffgidt)(FitsFile*, int*, int*) = library.function("ffgidt");
+  int (*is_compressed)(FitsFile*, int*) = library.function("fits_is_compressed_image");
   int (*ffgidm)(FitsFile*, int*, int*) = library.function("ffgidm");
   int (*ffgiszll)(FitsFile*, int, FitsLong*, int*) = library.function("ffgiszll");
+  int (*ffgky)(FitsFile*, int, const char*, void*, char*, int*) = library.function("ffgky");
   int (*ffgpv)(FitsFile*, int, FitsLong, FitsLong, void*, void*, int*, int*) = library.function("ffgpv");
   void (*ffgerr)(int, char*) = library.function("ffgerr");
   void (*ffcmsg)() = library.function("ffcmsg");
@@ -97,8 +100,16 @@ class FitsSource final : public BlockSource {
     std::array<FitsLong, most_fits_rank> extents{};
     fits_.ffgiszll(file_, rank_, extents.data(), &status_);
     int kind = 0;
+    int stored = 0;
     fits_.ffgiet(file_, &kind, &status_);
+    fits_.ffgidt(file_, &stored, &status_);
+    // Where floats lie as they are, asking for missing ones would make NaN of infinities and zeros of subnormals.
+    has_missing_ = stored > 0 || fits_.is_compressed(file_, &status_) != 0;
     check("the header cannot be read");
+    // ffgiet leaves elements of 64 bits as they are stored, whatever their scale.
+    if (kind == 64 && (number("BSCALE", 1) != 1 || number("BZERO", 0) != 0)) {
+      kind = number("BSCALE", 1) == 1 && number("BZERO", 0) == 0x1p63 ? 80 : -64;
+    }
     const auto* const found = std::find_if(fits_elements.begin(), fits_elements.end(),
                                            [&](const FitsElement& each) { return each.image == kind; });
     if (found == fits_elements.end()) opened_.reader().fail("fits: BITPIX {} is not known", kind);
@@ -107,6 +118,19 @@ class FitsSource final : public BlockSource {
     std::vector<std::uint64_t> shape;
     for (int i = rank_; i-- > 0;) shape.push_back(static_cast<std::uint64_t>(extents[static_cast<std::size_t>(i)]));
     set_array(opened_.reader(), input.options, std::move(shape), found->dtype);
+  }
+
+  // A number of the header, or `otherwise` where it has none of that name.
+  double number(const char* name, double otherwise) {
+    double value = otherwise;
+    fits_.ffgky(file_, 82, name, &value, nullptr, &status_);  // TDOUBLE
+    if (status_ != 202) {                                     // KEY_NO_EXIST
+      check("the header cannot be read");
+      return value;
+    }
+    status_ = 0;
+    fits_.ffcmsg();
+    return otherwise;
   }
 
   // Goes to a header and its data, from 1; false where they are no image with elements.
@@ -134,7 +158,8 @@ class FitsSource final : public BlockSource {
     // BLANK is a NaN where the values are floats, else as any other value.
     float missing_f32 = std::numeric_limits<float>::quiet_NaN();
     double missing_f64 = std::numeric_limits<double>::quiet_NaN();
-    void* missing = info_.dtype == Dtype::f32   ? static_cast<void*>(&missing_f32)
+    void* missing = !has_missing_               ? nullptr
+                    : info_.dtype == Dtype::f32 ? static_cast<void*>(&missing_f32)
                     : info_.dtype == Dtype::f64 ? static_cast<void*>(&missing_f64)
                                                 : nullptr;
     int any = 0;
@@ -149,6 +174,7 @@ class FitsSource final : public BlockSource {
   int status_ = 0;
   int rank_ = 0;
   int code_ = 0;
+  bool has_missing_ = false;
 };
 
 }  // namespace

@@ -263,6 +263,37 @@ class FitsTest(FormatsTest):
         self.assertFalse(os.path.exists(self.path("out.npy")))
         self.fails(1, "reduce", self.write("text.fits", "1\n2\n"), says="is named as a FITS file, but is none")
 
+    def test_floats_keep_their_bits(self):
+        if FITS is None:
+            self.assertIn("libcfitsio10", self.ok("formats").decode())
+            return
+        for dtype in ("f4", "f8"):
+            tiny = np.finfo(dtype).smallest_subnormal
+            values = np.array([1.5, np.inf, -np.inf, np.nan, -0.0, tiny, -tiny, 0.0], dtype)
+            found = self.values(dtype, self.write("x.fits", fits_unit(values)))
+            self.assertEqual(found.tobytes(), values.tobytes())
+            found = self.values(dtype, self.write("x.fits", fits_unit(values, BSCALE=2.0, BZERO=1.0)))
+            np.testing.assert_array_equal(found, values * 2 + 1)
+
+    def test_scaled_integers(self):
+        if FITS is None:
+            self.assertIn("libcfitsio10", self.ok("formats").decode())
+            return
+        for dtype in ("u1", "i2", "i4", "i8"):
+            limits = np.iinfo(dtype)
+            values = np.array([limits.min, 0, 1, 2, limits.max], dtype)
+            half = -128 if dtype == "u1" else -limits.min
+            swapped = np.dtype(("i" if dtype == "u1" else "u") + dtype[1])
+            with self.subTest(dtype=dtype):
+                self.ok("sort", self.write("x.fits", fits_unit(values, BSCALE=1, BZERO=half)), "-o", self.path("o.npy"))
+                found = np.load(self.path("o.npy"))
+                self.assertEqual((found.dtype, found.tolist()), (swapped, [int(v) + half for v in values]))
+                for scale, zero in ((0.5, 0.25), (1.0, 0.5), (-2.0, 0.0)):
+                    found = self.values("f8", self.write("x.fits", fits_unit(values, BSCALE=scale, BZERO=zero)))
+                    self.assertEqual(found.tolist(), (values * np.float64(scale) + zero).tolist())
+        found = self.values("f8", self.write("x.fits", fits_unit(values, BSCALE=0.5, BLANK=2)))
+        np.testing.assert_array_equal(found, [-(2.0**62), 0, 0.5, np.nan, 2.0**62])
+
     def test_missing_values(self):
         image = np.array([1, -99, 3], "i2")
         self.write("b.fits", fits_unit(image, BLANK=-99))

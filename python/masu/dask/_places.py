@@ -31,7 +31,8 @@ def cumsum(a, axis=None, dtype=None, *, device=None):
     a, axis = (_graph.flat(a), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
     if a.ndim > 1 or a.numblocks[0] < 2:
         work = partial(_graph.run, partial(_graph.computed, _sums.cumsum, axis=axis, dtype=dtype, device=device))
-        return _graph.known("cumsum", a).rechunk({axis: -1}).map_blocks(work, dtype=result, meta=np.empty((0,) * a.ndim, result))
+        lines = _graph.known("cumsum", a).rechunk({axis: -1}) if a.ndim > 1 else a
+        return lines.map_blocks(work, dtype=result, meta=np.empty((0,) * a.ndim, result))
     tasks = _graph.Tasks("cumsum", a, result, device, over=[a])
     first, *others = _graph.blocks(a)
     before = tasks.each("total", partial(_total, result), [first, *others[:-1]])
