@@ -173,9 +173,6 @@ void Subcommand::add_flag(const std::string& names, bool& value, const std::stri
 void Subcommand::footer(const std::string& text) const {
   app_->footer(text);
 }
-std::string Subcommand::name() const {
-  return app_->get_name();
-}
 
 CommandLine::CommandLine(std::string name, std::string description, std::string version, std::string more)
     : name_(std::move(name)),
@@ -190,11 +187,13 @@ CommandLine::CommandLine(std::string name, std::string description, std::string 
 }
 CommandLine::~CommandLine() = default;
 
-Subcommand CommandLine::add(const std::string& name, const std::string& description, const std::string& alias) {
+Subcommand CommandLine::add(const std::string& name, const std::string& description, std::function<Exit()> run,
+                            const std::string& alias) {
   CLI::App* app = app_->add_subcommand(name, description);
   if (!alias.empty()) app->alias(alias);
   app->set_version_flag("--version", version_, "The version, and exit");
   for (CLI::Option* option : app->get_options()) option->group(std::string(help_group) + Subcommand::more_mark);
+  runs_[name] = std::move(run);
   return Subcommand(*app);
 }
 

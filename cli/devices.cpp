@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// masu devices: what masu can compute on here, and why not on the rest.
+// masu devices, masu formats: what masu can compute on here, what it can read here, and why not the rest.
 #include "cli/memory_file.h"
 #include "program.h"
 #include "runtime/backend.h"
@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <masu/device.h>
+#include <masu/io.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -118,14 +119,37 @@ Exit list_devices(bool json) {
   return Exit::done;
 }
 
+Exit list_formats(bool json) {
+  const std::vector<io::FormatSupport> formats = io::formats();
+  std::string text = json ? "[" : "";
+  for (const io::FormatSupport& each : formats) {
+    if (json) {
+      text += fmt::format(R"({}{{"name":{},"endings":{},"missing":{}}})", text.size() > 1 ? "," : "",
+                          json_string(each.name), json_string(each.endings), json_string(each.missing));
+    } else {
+      text +=
+          fmt::format("{:<14}  {:<20}  {}\n", each.name, each.endings, each.missing.empty() ? "is read" : each.missing);
+    }
+  }
+  print_text(json ? text + "]\n" : text);
+  return Exit::done;
+}
+
+// A command that prints a list, or the same as JSON.
+void add_list(CommandLine& line, const std::string& name, const std::string& description, Exit (*print)(bool json)) {
+  auto json = std::make_shared<bool>(false);
+  const Subcommand app = line.add(name, description, [json, print] { return print(*json); });
+  app.add_flag("--json", *json, "Write the list as JSON");
+  app.footer(fmt::format("Examples:\n  masu {0}\n  masu {0} --json", name));
+}
+
 }  // namespace
 
-Command add_devices(CommandLine& line) {
-  const Subcommand app = line.add("devices", "List the devices, and why one cannot be used");
-  auto json = std::make_shared<bool>(false);
-  app.add_flag("--json", *json, "Write the list as JSON");
-  app.footer("Examples:\n  masu devices\n  masu devices --json");
-  return {app, [json] { return list_devices(*json); }};
+void add_devices(CommandLine& line) {
+  add_list(line, "devices", "List the devices, and why one cannot be used", list_devices);
+}
+void add_formats(CommandLine& line) {
+  add_list(line, "formats", "List the formats that can be read here, and why one cannot", list_formats);
 }
 
 }  // namespace masu::cli

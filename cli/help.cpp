@@ -2,6 +2,7 @@
 // The help of the program and of its commands, in lines of at most 80 columns.
 #include "program.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <string_view>
 
@@ -54,8 +55,7 @@ void append_entry(std::string& to, const std::string& names, const std::string& 
 }
 
 void append_entry(std::string& to, const OptionText& option) {
-  std::string names;
-  for (const std::string& name : option.names) names += (names.empty() ? "" : ", ") + name;
+  std::string names = fmt::format("{}", fmt::join(option.names, ", "));
   if (!option.argument.empty()) names += (names.empty() ? "" : " ") + option.argument;
   std::string description = option.description;
   if (!option.names.empty() && option.required) description += " (required)";
@@ -139,9 +139,7 @@ std::string program_help(const CommandLine& line) {
   append_words(text, line.description(), 0);
   text += "\nCommands:\n";
   for (const CommandText& command : line.texts()) {
-    std::string names;
-    for (const std::string& name : command.names) names += (names.empty() ? "" : ", ") + name;
-    append_entry(text, names, command.description);
+    append_entry(text, fmt::format("{}", fmt::join(command.names, ", ")), command.description);
   }
   text += "\n";
   append_words(text, line.more(), 0);

@@ -27,9 +27,10 @@ namespace masu::cli {
                                  "); it is built by the target masu_bench_program");
 }
 
-Command add_bench(CommandLine& line) {
-  const Subcommand app = line.add("bench", "Measure masu next to the reading or copying speed of each device");
+void add_bench(CommandLine& line) {
   auto options = std::make_shared<bench::Options>();
+  const Subcommand app = line.add("bench", "Measure masu next to the reading or copying speed of each device",
+                                  [options] { return run_bench(*options); });
   app.add_option("SUITE", options->suite, "",
                  "What to measure: " + fmt::format("{}", fmt::join(bench::suite_names, ", ")) + "; tune: fit constants")
       .required();
@@ -55,17 +56,16 @@ Command add_bench(CommandLine& line) {
       "  masu bench sort --count 256Mi,64Ki --case u32,pairs-u32-u32 --distribution all\n"
       "  masu bench histogram --ladder --chart ladder.svg\n"
       "  masu bench tune sum --device cuda:0");
-  return {app, [options] { return run_bench(*options); }};
 }
 
 }  // namespace masu::cli
 
 int main(int argc, char** argv) {
   using namespace masu::cli;
-  constexpr Command (*commands[])(CommandLine & line) = {
-      add_histogram, add_sort,    add_topk,    add_unique, add_quantile, add_reduce, add_sum,       add_mean,
-      add_min,       add_max,     add_median,  add_count,  add_dot,      add_scan,   add_transpose, add_convert,
-      add_run,       add_devices, add_formats, add_cache,  add_selftest, add_bench};
+  constexpr void (*commands[])(CommandLine & line) = {
+      add_histogram,         add_sort,    add_topk,  add_unique,    add_quantile, add_reduce,
+      add_single_reductions, add_dot,     add_scan,  add_transpose, add_convert,  add_run,
+      add_devices,           add_formats, add_cache, add_selftest,  add_bench};
   return run_program({"masu", "Count, order and sum data at memory speed, with the same bits on every processor.",
                       commands, exit_statuses},
                      argc, argv);

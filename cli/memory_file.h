@@ -2,6 +2,8 @@
 // Memory as a file, for commands and child processes to read and write, and standard streams that go elsewhere.
 #pragma once
 
+#include "io/reader.h"
+
 #include <masu/error.h>
 
 #include <fcntl.h>
@@ -25,19 +27,16 @@ namespace masu::cli {
 class MemoryFile {
  public:
   // `command` is named in errors.
-  explicit MemoryFile(const char* command) : command_(command), descriptor_(::memfd_create(command, 0)) {
-    if (descriptor_ < 0) fail_by_errno(command_ + ": no memory file");
+  explicit MemoryFile(const char* command) : command_(command), file_(::memfd_create(command, 0)) {
+    if (file_.get() < 0) fail_by_errno(command_ + ": no memory file");
   }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { ::close(descriptor_); }
-  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
+  [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
   [[nodiscard]] std::string read() const {
     std::string text;
     std::array<char, 1 << 16> piece;
     for (;;) {
-      const ssize_t count = ::pread(descriptor_, piece.data(), piece.size(), static_cast<off_t>(text.size()));
+      const ssize_t count = ::pread(descriptor(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) fail_by_errno(command_ + ": a file in memory cannot be read");
       if (count == 0) return text;
@@ -45,13 +44,13 @@ class MemoryFile {
     }
   }
   void write(const std::string& text) const {
-    if (::pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    if (::pwrite(descriptor(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
       fail_by_errno(command_ + ": no memory");
   }
 
  private:
   std::string command_;
-  int descriptor_;
+  io::Descriptor file_;
 };
 
 // While it lives, what the process writes to standard output or standard error goes to another open file.

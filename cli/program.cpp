@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.h"
 
-#include "cli/program.h"
+#include "options.h"
 #include "ranks.h"
 #include "text.h"
 
@@ -95,17 +95,16 @@ Ending print(const std::string& text, Exit status = Exit::done) {
   return {status, "", ""};
 }
 
-// `given`: the command with its options, the same on all ranks.
-Ending run_command(const Command& command, const std::string& given) {
+Ending run_command(const CommandLine& line, const CommandLine::Parsed& parsed) {
   try {
     static_cast<void>(Device::open("cpu"));  // a build for another processor ends here, with one line
-    ranks().agree(given);
-    return {command.run(), "", ""};
+    ranks().agree(parsed.text);              // the command with its options
+    return {line.run(parsed), "", ""};
   } catch (const Differs& error) {
     return {Exit::differs, error.what(), ""};
   } catch (const Error& error) {
     if (reader_gone(error)) return {};
-    if (error.code() == ErrorCode::invalid_argument) return usage(command.app.name(), error.what());
+    if (error.code() == ErrorCode::invalid_argument) return usage(parsed.command, error.what());
     // A build error carries the compiler's log on further lines.
     return {Exit::failed, error.what(), error.code() == ErrorCode::build_failed ? "\n\t" : ""};
   }
@@ -134,8 +133,7 @@ std::optional<std::string> shell_file(const CommandLine& line, std::string_view 
 Ending run(const CommandProgram& program, int argc, char** argv) {
   CommandLine line(program.name, program.description, program.name + " " + std::string(masu::version()),
                    program.name + " help COMMAND says more, man masu-COMMAND all. " + program.more);
-  std::vector<Command> list;
-  for (const auto add : program.commands) list.push_back(add(line));
+  for (const auto add : program.commands) add(line);
   // For completions, the build and packagers.
   if (argc == 4 && std::string_view(argv[1]) == "--print" && std::string_view(argv[2]) == "columns") {
     std::string names;
@@ -150,9 +148,7 @@ Ending run(const CommandProgram& program, int argc, char** argv) {
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text, parsed.status);
   if (parsed.what == CommandLine::Parsed::What::wrong_use) return usage(parsed.command, parsed.text);
-  return run_command(*std::find_if(list.begin(), list.end(),
-                                   [&](const Command& command) { return command.app.name() == parsed.command; }),
-                     parsed.text);
+  return run_command(line, parsed);
 }
 
 Ending run_guarded(const CommandProgram& program, int argc, char** argv) {
@@ -198,12 +194,8 @@ std::string own_program() {
 std::vector<std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string line{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  std::vector<std::string> arguments;
-  for (std::size_t begin = 0; begin < line.size();) {
-    const std::size_t end = std::min(line.find('\0', begin), line.size());
-    arguments.push_back(line.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  std::vector<std::string> arguments = split(line, '\0');
+  arguments.pop_back();  // each of them ends with a NUL
   if (arguments.empty()) {
     throw Error(ErrorCode::io, "masu reads its own command line from /proc/self/cmdline, which is not there");
   }

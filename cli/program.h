@@ -6,6 +6,7 @@
 #include <masu/error.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -91,7 +92,6 @@ class Subcommand {
                     const std::string& description) const;
   void add_flag(const std::string& names, bool& value, const std::string& description) const;
   void footer(const std::string& text) const;
-  [[nodiscard]] std::string name() const;
 
  private:
   friend class CommandLine;
@@ -127,7 +127,9 @@ class CommandLine {
   CommandLine(const CommandLine&) = delete;
   CommandLine& operator=(const CommandLine&) = delete;
 
-  Subcommand add(const std::string& name, const std::string& description, const std::string& alias = "");
+  // `run`: what the subcommand does when it was chosen.
+  Subcommand add(const std::string& name, const std::string& description, std::function<Exit()> run,
+                 const std::string& alias = "");
 
   struct Parsed {
     enum class What { run, print, wrong_use };
@@ -137,6 +139,7 @@ class CommandLine {
     Exit status = Exit::done;  // after printing
   };
   Parsed parse(int argc, char** argv);
+  [[nodiscard]] Exit run(const Parsed& parsed) const { return runs_.at(parsed.command)(); }
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& description() const { return description_; }
@@ -154,6 +157,7 @@ class CommandLine {
   std::string version_;
   std::string more_;
   std::unique_ptr<CLI::App> app_;
+  std::map<std::string, std::function<Exit()>> runs_;  // by name
 };
 
 // The help, made from the options that the command itself reads (help.cpp).
@@ -174,34 +178,24 @@ std::string bash_completion(const CommandLine& line);
 std::string zsh_completion(const CommandLine& line);
 std::string fish_completion(const CommandLine& line);
 
-// What a subcommand is to main(): its options, and what to do when it was chosen.
-struct Command {
-  Subcommand app;
-  std::function<Exit()> run;
-};
-
-Command add_bench(CommandLine& line);
-Command add_cache(CommandLine& line);
-Command add_convert(CommandLine& line);
-Command add_count(CommandLine& line);
-Command add_devices(CommandLine& line);
-Command add_formats(CommandLine& line);
-Command add_dot(CommandLine& line);
-Command add_histogram(CommandLine& line);
-Command add_max(CommandLine& line);
-Command add_mean(CommandLine& line);
-Command add_median(CommandLine& line);
-Command add_min(CommandLine& line);
-Command add_quantile(CommandLine& line);
-Command add_reduce(CommandLine& line);
-Command add_run(CommandLine& line);
-Command add_scan(CommandLine& line);
-Command add_selftest(CommandLine& line);
-Command add_sort(CommandLine& line);
-Command add_sum(CommandLine& line);
-Command add_topk(CommandLine& line);
-Command add_transpose(CommandLine& line);
-Command add_unique(CommandLine& line);
+// These add a subcommand; the one for single reductions adds sum, mean, min, max, median and count.
+void add_bench(CommandLine& line);
+void add_cache(CommandLine& line);
+void add_convert(CommandLine& line);
+void add_devices(CommandLine& line);
+void add_formats(CommandLine& line);
+void add_dot(CommandLine& line);
+void add_histogram(CommandLine& line);
+void add_quantile(CommandLine& line);
+void add_reduce(CommandLine& line);
+void add_run(CommandLine& line);
+void add_scan(CommandLine& line);
+void add_selftest(CommandLine& line);
+void add_single_reductions(CommandLine& line);
+void add_sort(CommandLine& line);
+void add_topk(CommandLine& line);
+void add_transpose(CommandLine& line);
+void add_unique(CommandLine& line);
 
 // What `masu bench` does: it runs the program masu-bench, which lies beside this one and has another run_bench(), one
 // that measures (bench/command.cpp).
@@ -212,7 +206,7 @@ Exit run_bench(const bench::Options& options);
 struct CommandProgram {
   std::string name;
   std::string description;
-  std::span<Command (*const)(CommandLine& line)> commands;
+  std::span<void (*const)(CommandLine& line)> commands;
   std::string more;                   // after the help
   const char* interrupted = nullptr;  // a line that says that a signal has ended it
 };

@@ -6,11 +6,17 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <utility>
+
+// What the ranks agree on, but for the name, which may be any bytes.
+namespace masu::io {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SourceInfo, format, dtype, fortran_order, largest, shape, channels)
+}  // namespace masu::io
 
 namespace masu::cli {
 namespace {
@@ -110,33 +116,17 @@ class NoElements final : public io::Source {
   bool dtype_fixed_;
 };
 
-// Lines of text, since names and channels are texts.
 std::string text_of(const io::SourceInfo& info) {
-  std::string text =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n", info.name, info.format, static_cast<int>(info.dtype),
-                  info.count ? std::to_string(*info.count) : "", info.fortran_order ? 1 : 0, info.largest);
-  for (const std::uint64_t extent : info.shape) text += fmt::format("{},", extent);
-  text += "\n";
-  for (const std::string& channel : info.channels) text += channel + ",";
-  return text;
+  nlohmann::json json = info;
+  if (info.count) json["count"] = *info.count;
+  return json.dump();
 }
 
-// `name`: of the input, which may have line ends.
 io::SourceInfo info_in(const std::string& text, const std::string& name) {
-  const std::vector<std::string> lines = split(text.substr(name.size() + 1), '\n');
-  io::SourceInfo info;
+  const nlohmann::json json = nlohmann::json::parse(text);
+  auto info = json.get<io::SourceInfo>();
   info.name = name;
-  info.format = lines.at(0);
-  info.dtype = static_cast<Dtype>(std::stoi(lines.at(1)));
-  if (!lines.at(2).empty()) info.count = std::stoull(lines.at(2));
-  info.fortran_order = lines.at(3) == "1";
-  info.largest = std::stoull(lines.at(4));
-  // Each extent and each channel is followed by a comma.
-  for (const std::string& extent : split(lines.at(5), ',')) {
-    if (!extent.empty()) info.shape.push_back(std::stoull(extent));
-  }
-  info.channels = split(lines.at(6), ',');
-  info.channels.pop_back();
+  if (json.contains("count")) info.count = json["count"].get<std::uint64_t>();
   return info;
 }
 
@@ -174,10 +164,7 @@ void retype_all(io::Source& source) {
 
 // Refuses files that visibly differ from rank 0's, in format, dtype or size. Texts are not compared with each other.
 void compare_inputs(const io::Source& source) {
-  io::SourceInfo info = source.info();
-  if (info.format == "text") info = {};
-  info.name.clear();
-  const std::string mine = text_of(info);
+  const std::string mine = text_of(source.info().format == "text" ? io::SourceInfo() : source.info());
   const std::string first = text_in(ranks().of_first("compare " + source.info().name, bytes_of(mine)));
   if (mine != first) {
     data_error("{}: must be the same file as rank 0 has, got one of {} {} and another size", source.info().name,

@@ -4,6 +4,7 @@
 #include "elements/order.h"
 #include "io/numbers.h"
 #include "ranks.h"
+#include "runtime/text.h"
 
 #include <langinfo.h>
 #include <masu/io.h>
@@ -170,14 +171,7 @@ std::string visible(std::string_view text, std::string_view kept) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
     const unsigned first = byte(i);
-    std::size_t length = first < 0x80   ? 1
-                         : first < 0xc2 ? 0
-                         : first < 0xe0 ? 2
-                         : first < 0xf0 ? 3
-                         : first < 0xf5 ? 4
-                                        : 0;
-    for (std::size_t k = 1; k < length; ++k)
-      if ((byte(i + k) & 0xc0U) != 0x80U) length = 0;
+    std::size_t length = runtime::utf8_length(text, i);
     const bool control = (length == 1 && (first < ' ' || first == 0x7f)) || (first == 0xc2 && byte(i + 1) < 0xa0);
     if (length == 0 || (control && kept.find(text[i]) == std::string_view::npos)) {
       length = std::max<std::size_t>(length, 1);

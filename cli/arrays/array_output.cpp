@@ -72,21 +72,13 @@ bool is_standard_output(const std::string& path) {
   return path.empty() || path == "-";
 }
 
-namespace {
-// Behind symbolic links, also where the file does not exist yet.
-std::filesystem::path file_of(const std::string& path) {
-  constexpr int most_links = 40;  // as Linux has it
-  std::error_code ignored;
-  std::filesystem::path file = std::filesystem::absolute(path, ignored);
-  for (int links = 0; links < most_links && std::filesystem::is_symlink(file, ignored); ++links) {
-    file = file.parent_path() / std::filesystem::read_symlink(file, ignored);
-  }
-  return std::filesystem::weakly_canonical(file, ignored);
-}
-}  // namespace
-
 bool is_same_output(const std::string& a, const std::string& b) {
-  return !a.empty() && !b.empty() && (a == b || file_of(a) == file_of(b));
+  // Behind symbolic links, also where the file does not exist yet.
+  const auto file = [](const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(io::resolved(path), ignored), ignored);
+  };
+  return !a.empty() && !b.empty() && (a == b || file(a) == file(b));
 }
 
 void check_ending(std::string_view option, const std::string& path, std::string_view written) {

@@ -268,17 +268,17 @@ enum class Printed { nothing, numbers };
 // A command of INPUT: `add` adds its own options, between those of the input and those of all; `run` gets what was
 // read.
 template <class Options, class Add>
-Command array_command(CommandLine& line, const char* name, const char* description, const char* examples,
-                      Printed printed, Exit (*run)(Options&), const Add& add, const char* alias = "",
-                      const char* formats = result_formats) {
-  const Subcommand app = line.add(name, description, alias);
+void array_command(CommandLine& line, const char* name, const char* description, const char* examples, Printed printed,
+                   Exit (*run)(Options&), const Add& add, const char* alias = "",
+                   const char* formats = result_formats) {
   auto options = std::make_shared<Options>();
+  const Subcommand app = line.add(
+      name, description, [options, run] { return run(*options); }, alias);
   add_input_options(app, options->input);
   add(app, *options);
   add_common_options(app, options->common, formats);
   if (printed == Printed::numbers) add_digits_option(app, options->common);
   app.footer(examples);
-  return {app, [options, run] { return run(*options); }};
 }
 
 // One number a line, in the shortest form that reads back; given piece by piece.

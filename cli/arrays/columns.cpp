@@ -12,10 +12,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <numeric>
-#include <utility>
 
 namespace masu::cli {
 

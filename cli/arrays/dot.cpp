@@ -136,13 +136,12 @@ Exit run_command(DotCommandOptions& asked) {
 
 }  // namespace
 
-Command add_dot(CommandLine& line) {
-  return array_command<DotCommandOptions>(line, "dot", "The exact dot product of two inputs", dot_examples,
-                                          Printed::numbers, run_command,
-                                          [](const Subcommand& app, DotCommandOptions& options) {
-                                            add_result_option(app, options.result);
-                                            add_alpha_option(app, options.input);
-                                          });
+void add_dot(CommandLine& line) {
+  array_command<DotCommandOptions>(line, "dot", "The exact dot product of two inputs", dot_examples, Printed::numbers,
+                                   run_command, [](const Subcommand& app, DotCommandOptions& options) {
+                                     add_result_option(app, options.result);
+                                     add_alpha_option(app, options.input);
+                                   });
 }
 
 }  // namespace masu::cli

@@ -367,8 +367,8 @@ Exit run_command(TransposeCommandOptions& asked) {
 
 }  // namespace
 
-Command add_convert(CommandLine& line) {
-  return array_command<ConvertCommandOptions>(
+void add_convert(CommandLine& line) {
+  array_command<ConvertCommandOptions>(
       line, "convert", "Convert numbers to another element type", convert_examples, Printed::nothing, run_command,
       [](const Subcommand& app, ConvertCommandOptions& options) {
         options.input.every_column = true;
@@ -381,8 +381,8 @@ Command add_convert(CommandLine& line) {
       });
 }
 
-Command add_scan(CommandLine& line) {
-  return array_command<ScanCommandOptions>(
+void add_scan(CommandLine& line) {
+  array_command<ScanCommandOptions>(
       line, "scan", "Running sums, minima or maxima", scan_examples, Printed::nothing, run_command,
       [](const Subcommand& app, ScanCommandOptions& options) {
         app.add_option("--op", options.op, "sum|min|max", "The operation over all elements up to each one (sum)");
@@ -392,8 +392,8 @@ Command add_scan(CommandLine& line) {
       });
 }
 
-Command add_transpose(CommandLine& line) {
-  return array_command<TransposeCommandOptions>(
+void add_transpose(CommandLine& line) {
+  array_command<TransposeCommandOptions>(
       line, "transpose", "Transpose a matrix", transpose_examples, Printed::nothing, run_command,
       [](const Subcommand& app, TransposeCommandOptions& options) {
         options.input.every_column = true;

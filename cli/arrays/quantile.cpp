@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
 
 namespace masu::cli {
 namespace {
@@ -261,8 +260,8 @@ Exit run_command(QuantileCommandOptions& asked) {
 
 }  // namespace
 
-Command add_quantile(CommandLine& line) {
-  return array_command<QuantileCommandOptions>(
+void add_quantile(CommandLine& line) {
+  array_command<QuantileCommandOptions>(
       line, "quantile", "Exact quantiles and medians", quantile_examples, Printed::numbers, run_command,
       [](const Subcommand& app, QuantileCommandOptions& options) {
         app.add_option("-q", options.q, "LIST", "Quantiles, separated by commas: 0.99, 99% or p99 (0,0.25,0.5,0.75,1)");

@@ -380,14 +380,10 @@ Exit run_command(ReduceCommandOptions& asked) {
   return Exit::done;
 }
 
-}  // namespace
-
-namespace {
-
 // `one`: the command is the operation of its name.
-Command add_command(CommandLine& line, const std::string& name, const char* description, const std::string& examples,
-                    bool one) {
-  return array_command<ReduceCommandOptions>(
+void add_command(CommandLine& line, const std::string& name, const char* description, const std::string& examples,
+                 bool one) {
+  array_command<ReduceCommandOptions>(
       line, name.c_str(), description, examples.c_str(), Printed::numbers, run_command,
       [&](const Subcommand& app, ReduceCommandOptions& options) {
         if (one) {
@@ -404,35 +400,24 @@ Command add_command(CommandLine& line, const std::string& name, const char* desc
       });
 }
 
-Command add_one(CommandLine& line, const std::string& op, const char* description) {
-  return add_command(
-      line, op, description,
-      fmt::format("Examples:\n  masu {0} samples.npy\n  masu {0} prices.csv --column price\n  seq 10 | masu {0}", op),
-      true);
-}
-
 }  // namespace
 
-Command add_reduce(CommandLine& line) {
-  return add_command(line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, false);
+void add_reduce(CommandLine& line) {
+  add_command(line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, false);
 }
-Command add_sum(CommandLine& line) {
-  return add_one(line, "sum", "The exact sum, rounded once");
-}
-Command add_mean(CommandLine& line) {
-  return add_one(line, "mean", "The exact mean, rounded once");
-}
-Command add_min(CommandLine& line) {
-  return add_one(line, "min", "The least value");
-}
-Command add_max(CommandLine& line) {
-  return add_one(line, "max", "The greatest value");
-}
-Command add_median(CommandLine& line) {
-  return add_one(line, "median", "The exact median");
-}
-Command add_count(CommandLine& line) {
-  return add_one(line, "count", "The number of values");
+
+void add_single_reductions(CommandLine& line) {
+  constexpr std::pair<const char*, const char*> single[] = {{"sum", "The exact sum, rounded once"},
+                                                            {"mean", "The exact mean, rounded once"},
+                                                            {"min", "The least value"},
+                                                            {"max", "The greatest value"},
+                                                            {"median", "The exact median"},
+                                                            {"count", "The number of values"}};
+  for (const auto& [op, description] : single) {
+    constexpr const char* examples =
+        "Examples:\n  masu {0} samples.npy\n  masu {0} prices.csv --column price\n  seq 10 | masu {0}";
+    add_command(line, op, description, fmt::format(examples, op), true);
+  }
 }
 
 }  // namespace masu::cli

@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Notes and JSON about the entries of a text that were left out, and the places of the others.
 #include "cli/arrays/array_stream.h"
+#include "io/fields.h"
 #include "ranks.h"
+#include "runtime/text.h"
 #include "text.h"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <nlohmann/json.hpp>
+
+// What is one rank's own.
+namespace masu::io {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TextReport::Kind, count, line, first)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TextReport, left_out, places, comment_lines, rows, columns, begin_line, end_line,
+                                   lines_known, ragged_line)
+}  // namespace masu::io
 
 namespace masu::cli {
 namespace {
+
+using runtime::grouped;
 
 constexpr std::uint64_t most_shared_gaps = std::uint64_t{1} << 20U;  // gaps that each rank keeps of every rank
 
@@ -28,13 +40,6 @@ constexpr std::array<LeftOutWords, 5> left_out_words = {{
     {io::LeftOut::too_long, "too_long", "too long", "too long"},
 }};
 
-// 20,000
-std::string grouped(std::uint64_t number) {
-  std::string text = std::to_string(number);
-  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
-  return text;
-}
-
 }  // namespace
 
 std::uint64_t all_left_out(const io::TextReport& report) {
@@ -45,58 +50,15 @@ std::uint64_t all_left_out(const io::TextReport& report) {
 
 io::TextReport join_reports(std::span<const io::TextReport> parts) {
   io::TextReport all = parts.front();
-  all.left_out = {};
-  all.places = all.lines = all.comment_lines = all.columns = all.ragged_line = 0;
-  std::uint64_t end = 1;  // the line where the part before ends
-  for (const io::TextReport& part : parts) {
-    // A part may count its lines from its own beginning.
-    const std::uint64_t before = part.lines_known ? 0 : end - part.begin_line;
-    end = part.end_line + before;
-    all.places += part.places;
-    all.lines += part.lines;
-    all.comment_lines += part.comment_lines;
-    all.rows = all.rows && part.rows;
-    const bool unlike = all.columns != 0 && part.columns != 0 && all.columns != part.columns;  // from the first line
-    if (all.ragged_line == 0 && (unlike || part.ragged_line != 0))
-      all.ragged_line = before + (unlike ? part.begin_line : part.ragged_line);
-    if (all.columns == 0) all.columns = part.columns;
-    for (std::size_t i = 0; i < all.left_out.size(); ++i) {
-      io::TextReport::Kind& kind = all.left_out[i];
-      const io::TextReport::Kind& more = part.left_out[i];
-      if (kind.count == 0 && more.count != 0) kind = {0, more.line + before, more.first};
-      kind.count += more.count;
-    }
-  }
-  all.end_line = end;
+  for (const io::TextReport& part : parts.subspan(1)) io::append(all, part);
   return all;
 }
 
 io::TextReport report_of_ranks(const io::TextReport& mine) {
   if (!ranks().several()) return mine;
-  std::string text =
-      fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", mine.begin_line, mine.end_line, mine.lines_known ? 1 : 0,
-                  mine.places, mine.comment_lines, mine.rows ? 1 : 0, mine.columns, mine.ragged_line);
-  for (const io::TextReport::Kind& kind : mine.left_out) {
-    text += fmt::format("{}\n{}\n{}\n", kind.count, kind.line, kind.first);
-  }
   std::vector<io::TextReport> parts;
-  for (const Ranks::Bytes& part : ranks().from_each("left out", bytes_of(text))) {
-    const std::vector<std::string> lines = split(text_in(part), '\n');
-    const auto number = [&](std::size_t i) { return std::stoull(lines.at(i)); };
-    io::TextReport& one = parts.emplace_back(mine);
-    one.begin_line = number(0);
-    one.end_line = number(1);
-    one.lines_known = number(2) == 1;
-    one.places = number(3);
-    one.comment_lines = number(4);
-    one.rows = number(5) == 1;
-    one.columns = number(6);
-    one.ragged_line = number(7);
-    std::size_t at = 8;
-    for (io::TextReport::Kind& kind : one.left_out) {
-      kind = {number(at), number(at + 1), lines.at(at + 2)};
-      at += 3;
-    }
+  for (const Ranks::Bytes& part : ranks().from_each("left out", bytes_of(nlohmann::json(mine).dump()))) {
+    nlohmann::json::parse(text_in(part)).get_to(parts.emplace_back(mine));
   }
   return join_reports(parts);
 }

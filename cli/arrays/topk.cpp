@@ -233,7 +233,7 @@ Exit run_lines(TopkCommandOptions& asked, bool skip_nan, std::uint64_t k) {
   request.ignore_case = asked.ignore_case;
   request.index = asked.index;
   request.skip_nan = skip_nan;
-  const LinesDone done = sort_lines(request, "topk");
+  const SortSummary done = sort_lines(request, "topk");
   if (asked.common.time) note_times(done.seconds, done.bytes);
   return Exit::done;
 }
@@ -381,8 +381,8 @@ Exit run_command(TopkCommandOptions& asked) {
 
 }  // namespace
 
-Command add_topk(CommandLine& line) {
-  return array_command<TopkCommandOptions>(
+void add_topk(CommandLine& line) {
+  array_command<TopkCommandOptions>(
       line, "topk", "The greatest or least values, and where they are", topk_examples, Printed::numbers, run_command,
       [](const Subcommand& app, TopkCommandOptions& options) {
         app.add_option("-k", options.k, "K", "Number of values (10); all, in order, where the input has fewer");

@@ -354,8 +354,8 @@ Exit run_command(UniqueCommandOptions& asked) {
 
 }  // namespace
 
-Command add_unique(CommandLine& line) {
-  return array_command<UniqueCommandOptions>(
+void add_unique(CommandLine& line) {
+  array_command<UniqueCommandOptions>(
       line, "unique", "The distinct values, and how often each occurs", unique_examples, Printed::numbers, run_command,
       [](const Subcommand& app, UniqueCommandOptions& options) {
         app.add_option("--by", options.by, "value|count", "The order: by value, or the most frequent first");

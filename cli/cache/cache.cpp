@@ -89,9 +89,13 @@ Exit fill_cache(const CacheOptions& options) {
 
 }  // namespace
 
-Command add_cache(CommandLine& line) {
-  const Subcommand app = line.add("cache", "Compile the kernels of common calls before a program needs them");
+void add_cache(CommandLine& line) {
   auto options = std::make_shared<CacheOptions>();
+  const Subcommand app =
+      line.add("cache", "Compile the kernels of common calls before a program needs them", [options] {
+        if (options->action != "build") usage_error("cache takes build, got '" + options->action + "'");
+        return options->architectures.empty() ? fill_cache(*options) : build_packages(*options);
+      });
   app.add_option("ACTION", options->action, "build", "build: compile them").required();
   app.add_option("--arch", options->architectures, "ARCH",
                  "Compile with NVRTC for GPUs that need not be here, to a file for each: sm_80, sm_90, sm_100, sm_120")
@@ -104,10 +108,6 @@ Command add_cache(CommandLine& line) {
   app.footer(
       "Examples:\n  masu cache build\n  masu cache build --device cuda:0\n"
       "  masu cache build --arch sm_80,sm_90 -o kernels");
-  return {app, [options] {
-            if (options->action != "build") usage_error("cache takes build, got '" + options->action + "'");
-            return options->architectures.empty() ? fill_cache(*options) : build_packages(*options);
-          }};
 }
 
 }  // namespace masu::cli

@@ -4,7 +4,6 @@
 
 #include <masu/device.h>
 #include <functional>
-#include <vector>
 
 namespace masu::cli {
 

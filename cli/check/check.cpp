@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check/check.h"
 #include "cli/memory_file.h"
+#include "io/reader.h"
 #include "options.h"
 
 #include <fcntl.h>
@@ -17,7 +18,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 namespace masu::cli {
@@ -41,29 +41,16 @@ struct ChildEnd {
 
 using Clock = std::chrono::steady_clock;
 
-class Pipe {
- public:
-  explicit Pipe(int flags) {
-    if (::pipe2(ends_.data(), flags) != 0) fail_by_errno("run: --check: no pipe");
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  ~Pipe() {
-    close_read();
-    close_write();
-  }
-  [[nodiscard]] int read_end() const noexcept { return ends_[0]; }
-  [[nodiscard]] int write_end() const noexcept { return ends_[1]; }
-  void close_read() noexcept { close(ends_[0]); }
-  void close_write() noexcept { close(ends_[1]); }
-
- private:
-  static void close(int& end) noexcept {
-    if (end >= 0) ::close(end);
-    end = -1;
-  }
-  std::array<int, 2> ends_{-1, -1};
+struct Pipe {
+  io::Descriptor read_end;
+  io::Descriptor write_end;
 };
+
+Pipe make_pipe(int flags) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), flags) != 0) fail_by_errno("run: --check: no pipe");
+  return {io::Descriptor(ends[0]), io::Descriptor(ends[1])};
+}
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -103,32 +90,32 @@ bool wait_closed(int descriptor, std::optional<Clock::time_point> deadline) {
 ChildEnd run_child(const Child& child) {
   const auto argument_pointers = pointers(child.arguments);
   const auto environment_pointers = pointers(child.environment);
-  Pipe exec_error(O_CLOEXEC);
-  Pipe lives(0);  // kept open by the child, whatever it becomes, and closed by its end
+  Pipe exec_error = make_pipe(O_CLOEXEC);
+  Pipe lives = make_pipe(0);  // kept open by the child, whatever it becomes, and closed by its end
   const auto begin = Clock::now();
   const pid_t self = ::getpid();
   const pid_t id = ::fork();
   if (id < 0) fail_by_errno("run: --check: no process");
   if (id == 0) {
-    lives.close_read();
-    become(self, child.output, exec_error.write_end(), argument_pointers.data(), environment_pointers.data());
+    lives.read_end = io::Descriptor();
+    become(self, child.output, exec_error.write_end.get(), argument_pointers.data(), environment_pointers.data());
   }
-  exec_error.close_write();
-  lives.close_write();
+  exec_error.write_end = io::Descriptor();
+  lives.write_end = io::Descriptor();
 
   ChildEnd end;
   std::optional<Clock::time_point> deadline;
   if (child.timeout) deadline = begin + std::chrono::ceil<Clock::duration>(*child.timeout);
-  if (!wait_closed(lives.read_end(), deadline)) {
+  if (!wait_closed(lives.read_end.get(), deadline)) {
     end.timed_out = true;
     ::kill(id, SIGTERM);
-    if (!wait_closed(lives.read_end(), Clock::now() + std::chrono::seconds(2))) ::kill(id, SIGKILL);
+    if (!wait_closed(lives.read_end.get(), Clock::now() + std::chrono::seconds(2))) ::kill(id, SIGKILL);
   }
   int status = 0;
   while (::waitpid(id, &status, 0) < 0) {
     if (errno != EINTR) fail_by_errno("run: --check: waitpid");
   }
-  if (::read(exec_error.read_end(), &end.exec_error, sizeof(end.exec_error)) != sizeof(end.exec_error)) {
+  if (::read(exec_error.read_end.get(), &end.exec_error, sizeof(end.exec_error)) != sizeof(end.exec_error)) {
     end.exec_error = 0;
   }
   if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Oclgrind's log, and the compiler's warnings.
 #include "cli/check/check.h"
+#include "runtime/text.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -210,11 +211,8 @@ constexpr std::array<std::pair<std::string_view, FaultKind>, 18> faults{{
 // The number after the last colon of the text; the colon and the number are then cut off.
 std::optional<unsigned> cut_number(std::string_view& text) {
   const auto colon = text.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
   unsigned value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
+  if (colon == std::string_view::npos || !runtime::is_number(text.substr(colon + 1), value)) return std::nullopt;
   text = text.substr(0, colon);
   return value;
 }

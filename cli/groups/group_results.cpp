@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace masu::cli {

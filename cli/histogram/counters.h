@@ -8,7 +8,6 @@
 #include <masu/masu.h>
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>

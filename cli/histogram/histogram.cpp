@@ -48,12 +48,7 @@ struct HistogramCommandOptions : ArrayOptions {
   bool variances = false;
   bool joint = false;
   bool right_open = false;
-  bool percent = false;
-  bool equalize = false;
-  bool otsu = false;
-  bool density = false;
-  bool cumulative = false;
-  bool log_counts = false;
+  WriteOptions write;
 
   void add_to(const Subcommand& app);
   // These throw invalid_argument for values that no input can suit.
@@ -139,13 +134,13 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   const Subcommand result = app.group("Result");
   result.more().add_option("--limit", limit, "N",
                            "Of texts: bars of the N most frequent ones, and one of all others (20)");
-  result.add_flag("--density", density, "Also counts / sum / width, so that the integral is 1");
-  result.more().add_flag("--cumulative", cumulative, "Also the sum of the counts up to each bin");
-  result.add_flag("--percent", percent, "Also the share of all values, per cent");
-  result.more().add_flag("--equalize", equalize,
+  result.add_flag("--density", write.density, "Also counts / sum / width, so that the integral is 1");
+  result.more().add_flag("--cumulative", write.cumulative, "Also the sum of the counts up to each bin");
+  result.add_flag("--percent", write.percent, "Also the share of all values, per cent");
+  result.more().add_flag("--equalize", write.equalize,
                          "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
-  result.more().add_flag("--otsu", otsu, "Also the edge that best parts dark from bright");
-  result.add_flag("--log-counts", log_counts, "Bars by the logarithm of the counts, in table and plot");
+  result.more().add_flag("--otsu", write.otsu, "Also the edge that best parts dark from bright");
+  result.add_flag("--log-counts", write.log_counts, "Bars by the logarithm of the counts, in table and plot");
   result.add_option("--plot", picture.path, "FILE", "Draw it to FILE too: .svg, .png or .pdf; svg:- prints it");
   const Subcommand drawn = app.group("Plot").more();
   drawn.add_option("--title", picture.title, "TEXT", "Instead of the file's name and the column");
@@ -177,8 +172,8 @@ HistogramJob HistogramCommandOptions::job() const {
   // Texts and dates are one column, counted.
   InputOptions of_values = input;
   of_values.any_order = true;
-  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() && !cumulative &&
-                    !equalize && !otsu && group.empty();
+  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
+                    !write.cumulative && !write.equalize && !write.otsu && group.empty();
   of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
   if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
   job.source = source_options(of_values, common);
@@ -196,9 +191,10 @@ HistogramJob HistogramCommandOptions::job() const {
   if (!channels.empty()) job.channels = static_cast<unsigned>(whole_number("--channels", channels, 1, 16));
   if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 32U);
   if (joint && job.rows) usage_error("--joint and --rows exclude each other");
-  if (joint && cumulative) usage_error("--joint and --cumulative exclude each other");
-  if ((joint || job.weights) && (equalize || otsu)) usage_error("--equalize and --otsu need counts of one column");
-  if (job.weights && percent) usage_error("--weights and --percent exclude each other");
+  if (joint && write.cumulative) usage_error("--joint and --cumulative exclude each other");
+  if ((joint || job.weights) && (write.equalize || write.otsu))
+    usage_error("--equalize and --otsu need counts of one column");
+  if (job.weights && write.percent) usage_error("--weights and --percent exclude each other");
   if (!region.empty()) job.region = parse_region(region);
   if (!pitch.empty()) {
     if (!job.region) usage_error("--pitch needs --region, which says how many pixels a row has");
@@ -221,8 +217,8 @@ std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
   const auto refuse = [](bool given, std::string_view option) {
     if (given) usage_error("--weights and {} exclude each other", option);
   };
-  refuse(cumulative, "--cumulative");
-  refuse(log_counts, "--log-counts");
+  refuse(write.cumulative, "--cumulative");
+  refuse(write.log_counts, "--log-counts");
   refuse(strategy != "auto", "--strategy");
   refuse(!common.digits.empty(), "--digits");
   if (!joint && input.inputs.size() > 1) usage_error("--weights takes one input, or columns with --joint");
@@ -322,17 +318,19 @@ Exit run_command(HistogramCommandOptions& asked) {
   const bool to_stdout = common.output.empty() || common.output == "-";
   const std::span<const std::string> inputs = asked.input.inputs;
   const bool several = inputs.size() > 1 && !work.joint;
+  WriteOptions options = asked.write;
+  options.several = several;
   if (several && std::count(inputs.begin(), inputs.end(), "-") > 1) usage_error("standard input can be one INPUT only");
   if (form.name == "npy" || form.name == "raw") {
     if (several) usage_error("--format {} takes one input", form.name);
-    if (asked.density && asked.cumulative)
+    if (options.density && options.cumulative)
       usage_error("--format {} holds --density or --cumulative, not both", form.name);
     if (to_stdout && is_terminal(STDOUT_FILENO))
       usage_error("--format {} does not go to a terminal; use -o FILE", form.name);
   }
   if (form.name == "uhi") {
     if (several) usage_error("--format uhi takes one input");
-    if (asked.density || asked.cumulative) usage_error("--format uhi has no --density and no --cumulative");
+    if (options.density || options.cumulative) usage_error("--format uhi has no --density and no --cumulative");
   }
 
   PictureOptions& picture = asked.picture;
@@ -345,7 +343,7 @@ Exit run_command(HistogramCommandOptions& asked) {
     if (is_column_name(asked.weights_column)) picture.weights = asked.weights_column;
     for (const std::string& column : asked.input.columns)
       picture.column += (picture.column.empty() ? "" : ", ") + (is_column_name(column) ? column : "column " + column);
-    if (asked.density && asked.cumulative) usage_error("--plot draws --density or --cumulative, not both");
+    if (options.density && options.cumulative) usage_error("--plot draws --density or --cumulative, not both");
   }
 
   std::optional<GroupedTable> table;
@@ -362,16 +360,11 @@ Exit run_command(HistogramCommandOptions& asked) {
 
   std::optional<io::OutputFile> file;
   if (!to_stdout && ranks().first()) file.emplace(common.output);
-  WriteOptions options{.several = several,
-                       .density = asked.density,
-                       .cumulative = asked.cumulative,
-                       .percent = asked.percent,
-                       .equalize = asked.equalize,
-                       .otsu = asked.otsu,
-                       .log_counts = asked.log_counts};
   if (!asked.limit.empty()) options.limit = whole_number("--limit", asked.limit, 1, most_pixels);
   options.on_terminal = to_stdout && is_terminal(STDOUT_FILENO);
   options.colours = to_stdout && colours();
+  options.width = output_width();
+  options.utf8 = block_characters();
   // A picture may be all that is wanted.
   const bool writes = !draws || !to_stdout || !(picture.to_stdout() || (common.quiet && &form == &formats.front()));
   work.summaries = form.name == "table" && writes;
@@ -380,7 +373,7 @@ Exit run_command(HistogramCommandOptions& asked) {
   for (std::size_t i = 0; i < (several ? inputs.size() : 1); ++i) {
     HistogramResult result = run_histogram(work, several ? inputs.subspan(i, 1) : inputs, progress);
     if (!ranks().first()) return Exit::done;
-    if (asked.density && result.source.names) {
+    if (options.density && result.source.names) {
       usage_error("--density is per unit of a number, {} has {}; --percent has shares", result.source.name,
                   has_texts(result) ? "texts" : "dates");
     }
@@ -405,8 +398,8 @@ Exit run_command(HistogramCommandOptions& asked) {
 
 }  // namespace
 
-Command add_histogram(CommandLine& line) {
-  return array_command<HistogramCommandOptions>(
+void add_histogram(CommandLine& line) {
+  array_command<HistogramCommandOptions>(
       line, "histogram", "Count how many values fall into each bin", histogram_examples, Printed::numbers, run_command,
       [](const Subcommand& app, HistogramCommandOptions& options) { options.add_to(app); }, "hist",
       "table|csv|tsv|json|npy|raw|uhi");

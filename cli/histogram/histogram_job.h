@@ -129,9 +129,9 @@ struct WriteOptions {
   bool log_counts = false;   // bars by the logarithm of the counts
   std::uint64_t limit = 20;  // bars of texts
   bool on_terminal = false;
-  bool colours = false;             // of bars
-  unsigned width = output_width();  // columns of a chart
-  bool utf8 = block_characters();
+  bool colours = false;  // of bars
+  unsigned width = 80;   // columns of a chart
+  bool utf8 = false;
 };
 
 // Values that are no numbers (named_bins.cpp).

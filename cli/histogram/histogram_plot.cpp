@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -155,6 +154,7 @@ void write_picture(std::span<const HistogramResult> results, const WriteOptions&
       chart.pixel_ratio = 1;
     }
     chart.dark = asked.dark;
+    if constexpr (requires { chart.log_counts; }) chart.log_counts = options.log_counts;
     const std::string bytes = plot::draw(chart, picture_format(asked));
     io::OutputFile file_of_picture(asked.to_stdout() ? "-" : asked.path);
     file_of_picture.write(bytes);
@@ -165,20 +165,14 @@ void write_picture(std::span<const HistogramResult> results, const WriteOptions&
     if (result.weighted && options.density) totals = result.weighted->density();
     else if (result.weighted) totals.assign(result.weighted->totals().begin(), result.weighted->totals().end());
     const std::string weights = asked.weights.empty() ? without_folders(result.weights) : asked.weights;
-    plot::HistogramChart chart = one_column(result, options, totals, weights);
-    chart.log_counts = options.log_counts;
-    save(std::move(chart));
+    save(one_column(result, options, totals, weights));
   } else if (result.joint || result.rows) {
-    plot::HeatMap map = map_chart(result);
-    map.log_counts = options.log_counts;
-    save(std::move(map));
+    save(map_chart(result));
   } else if (results.size() == 1 &&
              (has_texts(result) || (result.source.names && result.first().size() <= most_named_bins))) {
     save(named_chart(result, options));
   } else {
-    plot::HistogramChart chart = channels_chart(results, options);
-    chart.log_counts = options.log_counts;
-    save(std::move(chart));
+    save(channels_chart(results, options));
   }
 }
 

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 #include <masu/sort.h>
-#include <algorithm>
 #include <numeric>
 
 namespace masu::cli {

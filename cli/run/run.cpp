@@ -351,11 +351,9 @@ Exit run_command(const RunOptions& asked) {
 
 }  // namespace
 
-Command add_run(CommandLine& line) {
-  const Subcommand app = line.add("run", "Compile a kernel of yours and run it");
+void add_run(CommandLine& line) {
   auto options = std::make_shared<RunOptions>();
-  options->add_to(app);
-  return {app, [options] { return run_command(*options); }};
+  options->add_to(line.add("run", "Compile a kernel of yours and run it", [options] { return run_command(*options); }));
 }
 
 }  // namespace masu::cli

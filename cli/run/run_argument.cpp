@@ -5,6 +5,7 @@
 #include "io/reader.h"
 #include "options.h"
 #include "program.h"
+#include "runtime/text.h"
 
 #include <masu/dtype.h>
 #include <masu/io.h>
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -62,9 +62,8 @@ std::optional<std::uint64_t> magnitude(std::string_view digits) {
   const bool hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
   const std::string_view rest = digits.substr(hexadecimal ? 2 : 0);
   std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, hexadecimal ? 16 : 10);
-  if (error == std::errc() && end == rest.data() + rest.size()) return value;
-  if (hexadecimal || error != std::errc()) return std::nullopt;
+  if (runtime::is_number(rest, value, hexadecimal ? 16 : 10)) return value;
+  if (hexadecimal) return std::nullopt;
   try {
     return io::parse_size(digits);
   } catch (const Error&) {
@@ -125,10 +124,7 @@ std::optional<ValueType> value_type(std::string_view name) {
     return std::nullopt;
   }
   if (x == name.size()) return type;
-  const std::string_view digits = name.substr(x + 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), type.width);
-  if (error != std::errc() || end != digits.data() + digits.size() ||
-      std::find(widths.begin(), widths.end(), type.width) == widths.end()) {
+  if (!runtime::is_number(name.substr(x + 1), type.width) || std::ranges::find(widths, type.width) == widths.end()) {
     usage_error("--arg: vectors have 2, 3, 4, 8 or 16 elements (f32x4), got '{}'", name);
   }
   return type;
@@ -137,21 +133,15 @@ std::optional<ValueType> value_type(std::string_view name) {
 // A kernel argument from "1" or "1,2,3,4". Integers in decimal, in hexadecimal with 0x, or with a unit as sizes have
 // (64Ki); floats as C reads them (1e-3, 0x1p-4, inf, nan). Wrong usage where the text is none, or too large for the
 // type.
-KernelArgument parse_value(ValueType type, std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::string_view rest = text;;) {
-    const std::size_t comma = rest.find(',');
-    parts.push_back(rest.substr(0, comma));
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
+KernelArgument parse_value(ValueType type, const std::string& text) {
+  const std::vector<std::string> parts = split(text);
   if (parts.size() != type.width) {
     usage_error("--arg: {} takes {} value{}, got {} in '{}'", name_of(type), type.width, type.width == 1 ? "" : "s",
                 parts.size(), text);
   }
   return dispatch(type.dtype, [&]<class T>(TypeTag<T>) {
     std::vector<T> values;
-    for (const std::string_view part : parts) values.push_back(parse_number<T>(part));
+    for (const std::string& part : parts) values.push_back(parse_number<T>(part));
     return KernelArgument::value({type.dtype, static_cast<std::uint8_t>(type.width)}, values.data());
   });
 }
@@ -415,8 +405,7 @@ void check_count(const Kernel& kernel, std::span<const KernelArgument> arguments
 
 std::size_t argument_number(const Kernel& kernel, const std::string& text, std::size_t count) {
   std::size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc() && end == text.data() + text.size() && number < count) return number;
+  if (runtime::is_number(text, number) && number < count) return number;
   const std::vector<KernelParameter>& parameters = kernel.parameters();
   const auto found = std::find_if(parameters.begin(), parameters.end(),
                                   [&](const KernelParameter& parameter) { return parameter.name == text; });

@@ -164,17 +164,15 @@ void add_special(std::vector<std::byte>& bytes, Dtype dtype, std::uint64_t numbe
 // Runs a command as main() does; its output goes to /dev/null.
 bool run_command(std::vector<std::string> words) {
   CommandLine line("masu", "", "", "");
-  std::vector<Command> commands;
   for (const auto add : {add_histogram, add_reduce, add_dot, add_sort, add_topk, add_unique, add_quantile, add_scan,
                          add_transpose, add_convert}) {
-    commands.push_back(add(line));
+    add(line);
   }
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   const CommandLine::Parsed parsed = line.parse(static_cast<int>(arguments.size()), arguments.data());
   if (parsed.what != CommandLine::Parsed::What::run) throw Error(ErrorCode::invalid_argument, parsed.text);
-  const auto named = [&](const Command& command) { return command.app.name() == parsed.command; };
-  return std::find_if(commands.begin(), commands.end(), named)->run() == Exit::done;
+  return line.run(parsed) == Exit::done;
 }
 
 struct Tally {
@@ -219,12 +217,6 @@ void run_case(const Device& device, const Check& check, Dtype dtype, const Shape
   if (!why.empty() && tally.failed <= 3) note(fmt::format("{} {}: {}: {}", device.id(), check.name, what, why));
 }
 
-void print_line(const std::string& line) {
-  io::OutputFile output("-");
-  output.write(line + "\n");
-  output.commit();
-}
-
 Tally run_check(const Device& device, const Check& check) {
   Tally tally;
   std::uint64_t number = 0;
@@ -252,28 +244,28 @@ Exit run_selftest(CommonOptions& options) {
     const Device device = Device::open(info.id);
     for (const Check& check : checks) {
       const Tally tally = run_check(device, check);
-      print_line(
-          fmt::format("{} {}: {} passed, {} failed ({})", info.id, check.name, tally.passed, tally.failed, info.name));
+      print_text(fmt::format("{} {}: {} passed, {} failed ({})\n", info.id, check.name, tally.passed, tally.failed,
+                             info.name));
       all.passed += tally.passed;
       all.failed += tally.failed;
     }
   }
-  print_line(fmt::format("{} passed, {} failed", all.passed, all.failed));
+  print_text(fmt::format("{} passed, {} failed\n", all.passed, all.failed));
   return all.failed == 0 ? Exit::done : Exit::differs;
 }
 
 }  // namespace
 
-Command add_selftest(CommandLine& line) {
-  const Subcommand app = line.add("selftest", "Check every primitive against a plain program on every device");
+void add_selftest(CommandLine& line) {
   struct Options : CommonOptions {
     bool quick = false;  // has no effect, as the check is always quick
   };
   auto options = std::make_shared<Options>();
+  const Subcommand app = line.add("selftest", "Check every primitive against a plain program on every device",
+                                  [options] { return run_selftest(*options); });
   add_device_options(app, *options);
   app.add_flag("--quick", options->quick, "Is accepted; masu_selftest_tests of the sources has the longer check");
   app.footer("Examples:\n  masu selftest\n  masu selftest --device opencl:0");
-  return {app, [options] { return run_selftest(*options); }};
 }
 
 }  // namespace masu::cli

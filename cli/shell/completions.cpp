@@ -7,15 +7,12 @@
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 
 namespace masu::cli {
 namespace {
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : std::string(between)) + word;
-  return text;
+  return fmt::format("{}", fmt::join(words, between));
 }
 
 // The lines of a case that set `words`, `files` and `folders`.

@@ -8,7 +8,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace masu::cli {
@@ -19,26 +18,28 @@ constexpr std::string_view other_mark = "\xff\xfa";
 constexpr std::string_view empty_mark = "\xff\xfb";
 constexpr std::string_view text_end("\0\0", 2);  // a NUL in a text is followed by 0xff
 
-constexpr std::pair<std::string_view, LineKey::Kind> kinds[] = {{"number", LineKey::Kind::number},
-                                                                {"n", LineKey::Kind::number},
-                                                                {"g", LineKey::Kind::number},
-                                                                {"text", LineKey::Kind::text}};
-constexpr std::pair<std::string_view, bool> directions[] = {
-    {"desc", true}, {"descending", true}, {"r", true}, {"asc", false}, {"ascending", false}};
+struct KeyWord {
+  std::string_view name;
+  std::optional<LineKey::Kind> kind;
+  std::optional<bool> descending;
+};
+constexpr KeyWord key_words[] = {{"number", LineKey::Kind::number, {}},
+                                 {"n", LineKey::Kind::number, {}},
+                                 {"g", LineKey::Kind::number, {}},
+                                 {"text", LineKey::Kind::text, {}},
+                                 {"desc", {}, true},
+                                 {"descending", {}, true},
+                                 {"r", {}, true},
+                                 {"asc", {}, false},
+                                 {"ascending", {}, false}};
 
 // Takes what a word says; false where it says nothing.
 bool take_word(LineKey& key, std::string_view word) {
-  for (const auto& [name, kind] : kinds) {
-    if (name != word) continue;
-    key.kind = kind;
-    return true;
-  }
-  for (const auto& [name, descending] : directions) {
-    if (name != word) continue;
-    key.descending = descending;
-    return true;
-  }
-  return false;
+  const auto* const found = std::ranges::find(key_words, word, &KeyWord::name);
+  if (found == std::end(key_words)) return false;
+  key.kind = found->kind.value_or(key.kind);
+  key.descending = found->descending.value_or(key.descending);
+  return true;
 }
 
 LineKey parse_line_key(std::string text, LineKey key) {

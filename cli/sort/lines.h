@@ -128,18 +128,8 @@ struct LinesRequest {
   bool index = false;     // the places of the lines instead of them
   bool skip_nan = false;  // leaves lines out whose first key is NaN
 };
-struct LinesDone {
-  std::uint64_t count = 0;  // lines of the input, without what was left out
-  std::string device;
-  std::uint64_t runs = 0;
-  io::TextReport text;
-  std::vector<std::string> notes;
-  std::uint64_t nans = 0;  // that were left out
-  std::uint64_t bytes = 0;
-  Seconds seconds;
-};
 // Prints what was left out, too.
-LinesDone sort_lines(const LinesRequest& asked, const char* what);
+SortSummary sort_lines(const LinesRequest& asked, const char* what);
 
 // Wrong use: an ending that is no text's.
 void check_line_output(const CommonOptions& common);

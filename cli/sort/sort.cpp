@@ -235,7 +235,7 @@ Exit run_lines(SortCommandOptions& asked) {
   request.unique = asked.unique;
   request.ignore_case = asked.ignore_case;
   request.index = asked.index;
-  const LinesDone done = sort_lines(request, "sort");
+  const SortSummary done = sort_lines(request, "sort");
   if (asked.common.json) {
     print_text(fmt::format("{{\"n\":{},\"device\":{},\"runs\":{}{},{}}}\n", done.count, json_string(done.device),
                            done.runs, json_report(done.text, done.notes), json_seconds(done.seconds)));
@@ -270,8 +270,8 @@ Exit run_command(SortCommandOptions& asked) {
 
 }  // namespace
 
-Command add_sort(CommandLine& line) {
-  return array_command<SortCommandOptions>(
+void add_sort(CommandLine& line) {
+  array_command<SortCommandOptions>(
       line, "sort", "Sort values", sort_examples, Printed::nothing, run_command,
       [](const Subcommand& app, SortCommandOptions& options) {
         const Subcommand how = app.group("Order");

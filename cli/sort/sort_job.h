@@ -181,8 +181,8 @@ struct SortCommandOptions : ArrayOptions {
 
 // `masu sort` from opening its inputs to writing its outputs.
 struct SortSummary {
-  std::uint64_t count = 0;
-  std::string type;  // as type_name() has it
+  std::uint64_t count = 0;  // of what was not left out
+  std::string type;         // as type_name() has it; of lines there is none
   std::string device;
   std::uint64_t rows = 1;
   std::uint64_t runs = 0;  // that were put into temporary files; 0: all was sorted in memory

@@ -119,7 +119,7 @@ void check_line_output(const CommonOptions& common) {
   }
 }
 
-LinesDone sort_lines(const LinesRequest& asked, const char* what) {
+SortSummary sort_lines(const LinesRequest& asked, const char* what) {
   const auto began = Clock::now();
   if (ranks().several()) usage_error("--lines is not for several ranks");
   LineKeys keys(asked.keys, asked.ignore_case);
@@ -134,13 +134,14 @@ LinesDone sort_lines(const LinesRequest& asked, const char* what) {
   progress.start(what, size);
   LineSort sorter({device, memory_budget(asked.common), asked.common.tmpdir, asked.first, asked.unique});
   sorter.progress = [&](std::uint64_t bytes) { progress.advance(bytes); };
-  LinesDone done;
+  SortSummary done;
+  std::uint64_t nans = 0;  // that were left out
   for (const auto& rows : inputs) {
     std::uint64_t shown = rows->position();
     while (rows->next()) {
       const std::string_view key = keys.of(*rows, options.strict);
       if (asked.skip_nan && keys.nan()) {
-        ++done.nans;
+        ++nans;
       } else if (asked.index) {
         const std::uint64_t place = done.text.places + rows->place();
         sorter.add(key, {reinterpret_cast<const char*>(&place), sizeof place});
@@ -153,7 +154,7 @@ LinesDone sort_lines(const LinesRequest& asked, const char* what) {
     done.bytes += rows->position();
     add_report(done.text, rows->report());
   }
-  if (sorter.count() == 0 && done.nans == 0) refuse_nothing(inputs);
+  if (sorter.count() == 0 && nans == 0) refuse_nothing(inputs);
   done.seconds.read = since(began);
   done.count = sorter.count();
   output.begin(std::min(done.count, asked.first.value_or(done.count)));
@@ -167,7 +168,7 @@ LinesDone sort_lines(const LinesRequest& asked, const char* what) {
     std::string name = inputs.front()->name();
     if (inputs.size() > 1) name += fmt::format(" and {} more", inputs.size() - 1);
     for (const std::string& text : done.notes) note(fmt::format("masu: {}: {}", name, text));
-    if (done.nans != 0) note(fmt::format("masu: {}: {} NaNs left out", name, done.nans));
+    if (nans != 0) note(fmt::format("masu: {}: {} NaNs left out", name, nans));
     for (const auto& rows : inputs) note_report(rows->name(), rows->report());
   }
   done.seconds.transfer = sorter.times().transfer;

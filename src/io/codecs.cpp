@@ -176,20 +176,13 @@ class XzStream final : public DecodedStream {
   }
 
   [[noreturn]] void refuse(int result) const {
-    constexpr std::array<std::string_view, 11> reasons = {"",
-                                                          "",
-                                                          "",
-                                                          "",
-                                                          "",
-                                                          "",
-                                                          "needs more than 256 MiB of memory",
-                                                          "other bytes follow the compressed data",
-                                                          "has options that liblzma does not know",
-                                                          "the data are damaged",
-                                                          ""};
+    constexpr std::array<std::string_view, 4> reasons = {
+        // of the results from 6 on
+        "needs more than 256 MiB of memory", "other bytes follow the compressed data",
+        "has options that liblzma does not know", "the data are damaged"};
     if (result == 5) throw std::bad_alloc();
     if (result == 10) reader_.fail("truncated: the file ends at byte {} inside xz data", reader_.position());
-    const auto known = static_cast<std::size_t>(result);
+    const auto known = static_cast<std::size_t>(result - 6);
     reader_.fail("xz: {} (at byte {})", known < reasons.size() ? reasons[known] : "liblzma failed", reader_.position());
   }
 

@@ -165,16 +165,12 @@ class ZipDirectory {
     ZipEntry chosen;
     const std::string with_ending = fmt::format("{}.npy", array);
     std::vector<ZipEntry> others;
-    std::string names;
-    std::uint64_t arrays = 0;
-    const auto count = [&](std::string_view name) {
-      if (arrays++ < most_names) names += (names.empty() ? "" : ", ") + printable(name);
-    };
+    std::vector<std::string> arrays;
     reader_.seek(start_);
     for (std::uint64_t done = 0; done < size_;) {
       ZipEntry each = next(done);
       const bool npy = each.name.ends_with(".npy");
-      if (npy) count(std::string_view(each.name).substr(0, each.name.size() - 4));
+      if (npy) arrays.push_back(each.name.substr(0, each.name.size() - 4));
       const bool wanted = array.empty() ? npy : each.name == with_ending && chosen.name != array;
       if (wanted || each.name == array) chosen = std::move(each);
       else if (!npy && others.size() < most_others) others.push_back(std::move(each));
@@ -182,17 +178,17 @@ class ZipDirectory {
     for (ZipEntry& other : others) {
       if (!chosen.name.empty() && !array.empty()) break;
       if (!is_array(other)) continue;
-      count(other.name);
+      arrays.push_back(other.name);
       if (array.empty()) chosen = std::move(other);
     }
-    if (arrays > most_names) names += ", ...";
-    if (array.empty() && arrays > 1) {
+    const std::string names = listed(arrays, most_names);
+    if (array.empty() && arrays.size() > 1) {
       const bool pipe = reader_.name() == "standard input";
-      reader_.fail("holds {} arrays ({}): {}", arrays, names,
+      reader_.fail("holds {} arrays ({}): {}", arrays.size(), names,
                    pipe ? "save it to a file, of which FILE.npz:NAME is one" : "say which, as in FILE.npz:NAME");
     }
     if (chosen.name.empty()) {
-      reader_.fail(arrays == 0
+      reader_.fail(arrays.empty()
                        ? "is a ZIP archive without an array (.npy); of another file in it: unzip -p FILE | masu ..."
                        : fmt::format("has no array {}; it has {}", printable(array), names));
     }
@@ -201,7 +197,7 @@ class ZipDirectory {
   }
 
  private:
-  static constexpr std::uint64_t most_names = 8;    // in a message
+  static constexpr std::size_t most_names = 8;      // in a message
   static constexpr std::uint64_t most_others = 64;  // entries without the ending whose data are read
 
   // False where the entry cannot be read.

@@ -29,12 +29,9 @@ void OpenedFile::remove_name() noexcept {
   if (std::exchange(named_, false)) ::unlink(path_.c_str());
 }
 
-void BlockSource::set_array(const Reader& reader, const SourceOptions& options, std::vector<std::uint64_t> shape,
+void ArraySource::set_array(const Reader& reader, const SourceOptions& options, std::vector<std::uint64_t> shape,
                             Dtype dtype) {
-  if (options.dtype && *options.dtype != dtype) {
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: the file holds {}, but dtype {} was asked for",
-                                                         reader.name(), to_string(dtype), to_string(*options.dtype)));
-  }
+  check_asked_dtype(reader, options, "file", dtype);
   // A dimension of 0 makes the array empty, however long the others are.
   std::uint64_t count = std::find(shape.begin(), shape.end(), 0U) == shape.end() ? 1 : 0;
   for (const std::uint64_t extent : shape) {
@@ -87,16 +84,19 @@ bool BlockSource::take_part(std::uint64_t first, std::uint64_t count) {
   return true;
 }
 
+void SerialSource::rewind() {
+  BlockSource::rewind();
+  held_ = {};
+  begin_again();
+}
+
 std::size_t chosen_array(const Reader& reader, const std::vector<std::string>& names, const std::string& asked,
                          std::string_view what, std::string_view example) {
   constexpr std::size_t most_names = 20;  // in a message
   const auto found = std::find(names.begin(), names.end(), asked);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   if (asked.empty() && names.size() == 1) return 0;
-  std::string list;
-  for (std::size_t i = 0; i < std::min(names.size(), most_names); ++i)
-    list += (i == 0 ? "" : ", ") + printable(names[i]);
-  if (names.size() > most_names) list += ", ...";
+  const std::string list = listed(names, most_names);
   if (names.empty()) reader.fail("has no {} of numbers", what);
   if (!asked.empty()) reader.fail("has no {} {} of numbers; it has {}", what, printable(asked), list);
   reader.fail("holds {} {}s ({}): say which, as in {}", names.size(), what, list, example);

@@ -28,36 +28,14 @@ class OpenedFile {
   bool named_ = false;  // the copy
 };
 
-// An array that is read a block at a time.
-class BlockSource : public Source {
- public:
-  [[nodiscard]] const SourceInfo& info() const noexcept final { return info_; }
-  std::uint64_t read(void* target, std::uint64_t count) final;
-  void rewind() final { position_ = 0; }
-  bool take_part(std::uint64_t first, std::uint64_t count) final;
-
+// An array of such a file.
+class ArraySource : public BlockSource {
  protected:
-  struct Block {
-    std::uint64_t first = 0;
-    std::uint64_t count = 0;
-  };
   static constexpr std::uint64_t block_bytes = std::uint64_t{1} << 24;
-
-  // Which elements are best read together with one of them.
-  [[nodiscard]] virtual Block block_at(std::uint64_t element) const = 0;
-  // Reads a block in native byte order.
-  virtual void load(const Block& block, void* target) = 0;
 
   // Sets shape, count and dtype; throws io for more elements than masu can count, and where another dtype was asked
   // for.
   void set_array(const Reader& reader, const SourceOptions& options, std::vector<std::uint64_t> shape, Dtype dtype);
-  SourceInfo info_;
-
- private:
-  std::vector<std::byte> buffer_;
-  Block held_;  // in buffer_
-  std::uint64_t begin_ = 0;
-  std::uint64_t position_ = 0;  // from begin_ on
 };
 
 // The one of several arrays that was asked for, else the only one: throws io, listing them, where it is none of them.
@@ -65,9 +43,9 @@ class BlockSource : public Source {
 std::size_t chosen_array(const Reader& reader, const std::vector<std::string>& names, const std::string& asked,
                          std::string_view what, std::string_view example);
 
-// The libraries are not made for several threads.
-inline std::mutex& library_mutex() {
-  static std::mutex mutex;
+// The libraries are not made for several threads. What they have opened is closed under it too, by whoever opens.
+inline std::recursive_mutex& library_mutex() {
+  static std::recursive_mutex mutex;
   return mutex;
 }
 

@@ -2,14 +2,13 @@
 // Reads the delimiter and the names of the columns from the first lines of a text.
 #include "io/fields.h"
 #include "io/numbers.h"
+#include "runtime/text.h"
 
 #include <fmt/format.h>
 #include <masu/error.h>
 
 #include <algorithm>
-#include <charconv>
 #include <span>
-#include <system_error>
 
 namespace masu::io {
 
@@ -56,6 +55,26 @@ std::uint64_t LeftOutCounts::all() const noexcept {
   std::uint64_t sum = 0;
   for (const TextReport::Kind& kind : kinds) sum += kind.count;
   return sum;
+}
+
+std::uint64_t append(TextReport& all, const TextReport& part) {
+  const std::uint64_t before = part.lines_known ? 0 : all.end_line - part.begin_line;
+  const bool unlike = all.columns != 0 && part.columns != 0 && all.columns != part.columns;  // from the first line
+  for (std::size_t i = 0; i < all.left_out.size(); ++i) {
+    TextReport::Kind& kind = all.left_out[i];
+    const TextReport::Kind& more = part.left_out[i];
+    if (kind.count == 0 && more.count != 0) kind = {0, more.line + before, more.first};
+    kind.count += more.count;
+  }
+  all.places += part.places;
+  all.lines += part.lines;
+  all.comment_lines += part.comment_lines;
+  all.rows = all.rows && part.rows;
+  if (all.ragged_line == 0 && (unlike || part.ragged_line != 0))
+    all.ragged_line = before + (unlike ? part.begin_line : part.ragged_line);
+  if (all.columns == 0) all.columns = part.columns;
+  all.end_line = part.end_line + before;
+  return before;
 }
 
 void TextFields::refuse_row_name(std::uint64_t line) const {
@@ -210,9 +229,7 @@ void TextFields::read_header() {
 void TextFields::refuse_columns() const {
   const std::uint64_t columns = names_.empty() ? columns_ : names_.size();
   const std::vector<std::string>& texts = names_.empty() ? first_fields_ : names_;
-  std::string known;
-  for (std::size_t i = 0; i < texts.size() && i < shown_columns; ++i)
-    known += (i == 0 ? "" : ", ") + printable(texts[i]);
+  std::string known = listed(std::span(texts).first(std::min(texts.size(), shown_columns)), shown_columns);
   const std::string count = fmt::format("{}{}", names_.empty() && !columns_known_ ? "more than " : "", columns);
   if (columns > shown_columns) known += fmt::format(" and {} more", columns - shown_columns);
   const std::string all =
@@ -238,8 +255,7 @@ std::uint64_t TextFields::find_column(const std::string& column) const {
   if (named.empty() && (as_name || as_number)) look([&](const std::string& name) { return name == column; });
   if (named.empty() && !as_number) look([&](const std::string& name) { return trimmed(name) == text; });
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = !as_name && error == std::errc() && end == text.data() + text.size();
+  const bool is_number = !as_name && runtime::is_number(text, number);
   const bool may_be_number = is_number && (!header_ || (number >= 1 && number <= names_.size()));
   if (named.size() > 1) {
     refuse_text(fmt::format("{}: columns {} and {} are both named '{}'; give number:{} or number:{}", reader_.name(),
@@ -260,11 +276,9 @@ std::uint64_t TextFields::find_column(const std::string& column) const {
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: there are {} columns, got column {} ({})", reader_.name(),
                                                          names_.size(), number, how_cut()));
   }
-  std::string known;
-  for (std::size_t i = 0; i < names_.size() && i < 20; ++i) known += (i == 0 ? "" : ", ") + printable(names_[i]);
   throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}: no column is named '{}'; there are: {}{} ({})", reader_.name(), printable(column), known,
-                          names_.size() > 20 ? ", ..." : "", how_cut()));
+              fmt::format("{}: no column is named '{}'; there are: {} ({})", reader_.name(), printable(column),
+                          listed(names_, 20), how_cut()));
 }
 
 bool is_of_pair(const Field& field) noexcept {

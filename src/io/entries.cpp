@@ -57,22 +57,6 @@ class Instants final : public ValueNames {
   InstantForm least_;
 };
 
-// Adds the report of the part that follows. Returns how many lines are in front of that part's own count.
-std::uint64_t append(TextReport& all, const TextReport& part) {
-  const std::uint64_t before = part.lines_known ? 0 : all.end_line - part.begin_line;
-  for (std::size_t i = 0; i < all.left_out.size(); ++i) {
-    TextReport::Kind& kind = all.left_out[i];
-    const TextReport::Kind& more = part.left_out[i];
-    if (kind.count == 0 && more.count != 0) kind = {0, more.line + before, more.first};
-    kind.count += more.count;
-  }
-  all.places += part.places;
-  all.lines += part.lines;
-  all.comment_lines += part.comment_lines;
-  all.end_line = part.end_line + before;
-  return before;
-}
-
 // A column that is wanted, or the whole lines.
 struct Wanted {
   explicit Wanted(SourceOptions given)

@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -59,6 +59,9 @@ struct LeftOutCounts {
   }
 };
 
+// Adds the report of the part that follows. Returns how many lines are in front of that part's own count.
+std::uint64_t append(TextReport& all, const TextReport& part);
+
 struct Field {
   std::string_view text;    // without its quotes; valid until the next call
   std::uint64_t line = 1;   // where it begins, from 1

@@ -51,45 +51,40 @@ constexpr std::array<FitsElement, 10> fits_elements = {{{8, 11, Dtype::u8},
                                                         {-32, 42, Dtype::f32},
                                                         {-64, 82, Dtype::f64}}};
 
-class FitsSource final : public BlockSource {
+struct CloseFits {
+  void operator()(FitsFile* file) const {
+    const std::scoped_lock lock(library_mutex());
+    int ignored = 0;
+    opened<LibFits>().ffclos(file, &ignored);
+    opened<LibFits>().ffcmsg();
+  }
+};
+
+class FitsSource final : public ArraySource {
  public:
   explicit FitsSource(Input input) : opened_(std::move(input.reader), input.options.tmpdir) {
+    const std::scoped_lock lock(library_mutex());
     info_.format = "fits";
-    const std::scoped_lock lock(library_mutex());
-    try {
-      fits_.ffdkopn(&file_, opened_.path(), 0, &status_);
-      check("cannot be opened");
-      opened_.remove_name();
-      look(input);
-    } catch (...) {
-      close();
-      throw;
-    }
+    FitsFile* file = nullptr;
+    fits_.ffdkopn(&file, opened_.path(), 0, &status_);
+    file_.reset(file);
+    check("cannot be opened");
+    opened_.remove_name();
+    look(input);
   }
-  ~FitsSource() override {
-    const std::scoped_lock lock(library_mutex());
-    close();
-  }
-  FitsSource(const FitsSource&) = delete;
-  FitsSource& operator=(const FitsSource&) = delete;
 
  private:
-  void close() {
-    int ignored = 0;
-    if (file_ != nullptr) fits_.ffclos(std::exchange(file_, nullptr), &ignored);
-    fits_.ffcmsg();
-  }
-
   void check(std::string_view what) {
     if (status_ == 0) return;
     std::array<char, 81> text{};  // CFITSIO writes 30 characters
     fits_.ffgerr(status_, text.data());
+    fits_.ffcmsg();  // forgets what it has to say more
     opened_.reader().fail("fits: {}: {}", what, printable(text.data()));
   }
 
   void look(const Input& input) {
     int all = 0;
-    fits_.ffthdu(file_, &all, &status_);
+    fits_.ffthdu(file_.get(), &all, &status_);
     check("the headers cannot be read");
     std::vector<std::string> names;
     for (int unit = 1; unit <= all; ++unit) {
@@ -98,13 +93,13 @@ class FitsSource final : public BlockSource {
     const std::size_t chosen = chosen_array(opened_.reader(), names, input.array, "image", "FILE.fits:N");
     (void)go_to(std::stoi(names[chosen]) + 1);
     std::array<FitsLong, most_fits_rank> extents{};
-    fits_.ffgiszll(file_, rank_, extents.data(), &status_);
+    fits_.ffgiszll(file_.get(), rank_, extents.data(), &status_);
     int kind = 0;
     int stored = 0;
-    fits_.ffgiet(file_, &kind, &status_);
-    fits_.ffgidt(file_, &stored, &status_);
+    fits_.ffgiet(file_.get(), &kind, &status_);
+    fits_.ffgidt(file_.get(), &stored, &status_);
     // Where floats lie as they are, asking for missing ones would make NaN of infinities and zeros of subnormals.
-    has_missing_ = stored > 0 || fits_.is_compressed(file_, &status_) != 0;
+    has_missing_ = stored > 0 || fits_.is_compressed(file_.get(), &status_) != 0;
     check("the header cannot be read");
     // ffgiet leaves elements of 64 bits as they are stored, whatever their scale.
     if (kind == 64 && (number("BSCALE", 1) != 1 || number("BZERO", 0) != 0)) {
@@ -123,7 +118,7 @@ class FitsSource final : public BlockSource {
   // A number of the header, or `otherwise` where it has none of that name.
   double number(const char* name, double otherwise) {
     double value = otherwise;
-    fits_.ffgky(file_, 82, name, &value, nullptr, &status_);  // TDOUBLE
+    fits_.ffgky(file_.get(), 82, name, &value, nullptr, &status_);  // TDOUBLE
     if (status_ != 202) {                                     // KEY_NO_EXIST
       check("the header cannot be read");
       return value;
@@ -136,11 +131,11 @@ class FitsSource final : public BlockSource {
   // Goes to a header and its data, from 1; false where they are no image with elements.
   bool go_to(int unit) {
     int kind = 0;
-    fits_.ffmahd(file_, unit, &kind, &status_);
+    fits_.ffmahd(file_.get(), unit, &kind, &status_);
     check("the headers cannot be read");
     rank_ = 0;
     if (kind != 0) return false;  // IMAGE_HDU
-    fits_.ffgidm(file_, &rank_, &status_);
+    fits_.ffgidm(file_.get(), &rank_, &status_);
     check("the header cannot be read");
     return rank_ > 0 && rank_ <= most_fits_rank;
   }
@@ -163,14 +158,14 @@ class FitsSource final : public BlockSource {
                     : info_.dtype == Dtype::f64 ? static_cast<void*>(&missing_f64)
                                                 : nullptr;
     int any = 0;
-    fits_.ffgpv(file_, code_, static_cast<FitsLong>(block.first) + 1, static_cast<FitsLong>(block.count), missing,
+    fits_.ffgpv(file_.get(), code_, static_cast<FitsLong>(block.first) + 1, static_cast<FitsLong>(block.count), missing,
                 target, &any, &status_);
     check("the image cannot be read");
   }
 
   const LibFits& fits_ = opened<LibFits>();
   OpenedFile opened_;
-  FitsFile* file_ = nullptr;
+  std::unique_ptr<FitsFile, CloseFits> file_;
   int status_ = 0;
   int rank_ = 0;
   int code_ = 0;

@@ -3,13 +3,13 @@
 #include "elements/order.h"
 #include "io/sources.h"
 #include "runtime/parallel.h"
+#include "runtime/text.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -41,18 +41,12 @@ template <class... Values>
   throw Error(ErrorCode::invalid_argument, "generator: " + fmt::format(reason, std::forward<Values>(values)...));
 }
 
-template <class T>
-bool parse_whole(std::string_view text, T& value) noexcept {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // An end of the range as an integer of the dtype, in two's complement.
 std::uint64_t integer_end(std::string_view key, std::string_view text, Dtype dtype) {
   return dispatch(dtype, [&]<class T>(TypeTag<T>) -> std::uint64_t {
     if constexpr (std::is_integral_v<T>) {
       T value = 0;
-      if (!parse_whole(text, value))
+      if (!runtime::is_number(text, value))
         refuse("{} must be a number that fits {}, got '{}'", key, to_string(dtype), printable(text));
       return static_cast<std::uint64_t>(value);
     } else {
@@ -63,7 +57,7 @@ std::uint64_t integer_end(std::string_view key, std::string_view text, Dtype dty
 
 double float_end(std::string_view key, std::string_view text, Dtype dtype) {
   double value = 0;
-  if (!parse_whole(text, value) || !std::isfinite(value))
+  if (!runtime::is_number(text, value) || !std::isfinite(value))
     refuse("{} must be a finite number, got '{}'", key, printable(text));
   value = rounded_to(dtype, value);
   if (!std::isfinite(value)) refuse("{} must fit {}, got '{}'", key, to_string(dtype), printable(text));
@@ -130,7 +124,8 @@ GeneratorSpec parse_generator(const std::string& text) {
       refuse("dist must be one of {}, got '{}'", fmt::join(distributions, ", "), printable(dist));
     spec.shape = static_cast<Shape>(found - distributions.begin());
   }
-  if (!seed.empty() && !parse_whole(seed, spec.seed)) refuse("seed must be 0 to 2^64 - 1, got '{}'", printable(seed));
+  if (!seed.empty() && !runtime::is_number(seed, spec.seed))
+    refuse("seed must be 0 to 2^64 - 1, got '{}'", printable(seed));
   if (spec.shape == Shape::constant) {
     if (!hi.empty()) refuse("dist=constant takes its value from lo and has no hi");
     const std::string_view value = lo.empty() ? "42" : lo;

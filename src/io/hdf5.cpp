@@ -72,6 +72,7 @@ class Hdf5Handle {
   Hdf5Handle(Hdf5Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Hdf5Handle& operator=(Hdf5Handle&&) = delete;
   ~Hdf5Handle() {
+    const std::scoped_lock lock(library_mutex());
     if (id_ >= 0) close_(id_);
   }
   [[nodiscard]] Hid get() const noexcept { return id_; }
@@ -82,27 +83,11 @@ class Hdf5Handle {
   int (*close_)(Hid);
 };
 
-class Hdf5Source final : public BlockSource {
+class Hdf5Source final : public ArraySource {
  public:
   explicit Hdf5Source(Input input) : file_(std::move(input.reader), input.options.tmpdir) {
+    const std::scoped_lock lock(library_mutex());
     info_.format = "hdf5";
-    const std::scoped_lock lock(library_mutex());
-    try {
-      open(input);
-    } catch (...) {
-      close();
-      throw;
-    }
-  }
-  ~Hdf5Source() override {
-    const std::scoped_lock lock(library_mutex());
-    close();
-  }
-  Hdf5Source(const Hdf5Source&) = delete;
-  Hdf5Source& operator=(const Hdf5Source&) = delete;
-
- private:
-  void open(const Input& input) {
     hdf5_.H5open();
     hdf5_.H5Eset_auto2(0, nullptr, nullptr);
     opened_.emplace(hdf5_.H5Fopen(file_.path(), 0, 0), hdf5_.H5Fclose);
@@ -113,12 +98,8 @@ class Hdf5Source final : public BlockSource {
     if (!dataset_->good()) fail(printable(path) + " cannot be opened");
     look(input.options);
   }
-  void close() {
-    type_.reset();
-    dataset_.reset();
-    opened_.reset();
-  }
 
+ private:
   enum TypeClass { integer = 0, floating = 1, enumeration = 8 };
 
   // With what the library says of it: the innermost reason, or the filter that is not there.

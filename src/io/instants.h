@@ -5,7 +5,6 @@
 
 #include <masu/io.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -35,7 +35,7 @@ class JsonStream final : public DecodedStream {
     record();
     if (keys_.size() != 1) {
       reader_.fail("holds objects of JSON with {}: say which, as in --column NAME",
-                   keys_.empty() ? "no keys of values" : "the keys " + known_keys());
+                   keys_.empty() ? "no keys of values" : "the keys " + listed(keys_, most_json_keys));
     }
     wanted_ = keys_;
     prepare();
@@ -310,7 +310,7 @@ class JsonStream final : public DecodedStream {
     for (std::size_t i = 0; i < wanted_.size() && keys_known_; ++i) {
       if (values_[i].found) continue;
       reader_.fail("no object has the key '{}'; the first one has {}", printable(wanted_[i]),
-                   keys_.empty() ? "none" : known_keys());
+                   keys_.empty() ? "none" : listed(keys_, most_json_keys));
     }
     return false;
   }
@@ -336,13 +336,6 @@ class JsonStream final : public DecodedStream {
       out_ += before = c;
     }
     out_ += '"';
-  }
-
-  [[nodiscard]] std::string known_keys() const {
-    std::string text;
-    for (std::size_t i = 0; i < std::min(keys_.size(), most_json_keys); ++i)
-      text += (i == 0 ? "" : ", ") + printable(keys_[i]);
-    return keys_.size() > most_json_keys ? text + ", ..." : text;
   }
 
   std::vector<std::string> wanted_;

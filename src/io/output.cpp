@@ -99,7 +99,8 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-// The file that symbolic links lead to, also where it does not exist yet.
+}  // namespace
+
 std::string resolved(std::string path) {
   constexpr int most_links = 40;  // as Linux has it
   std::array<char, PATH_MAX> target{};
@@ -112,6 +113,8 @@ std::string resolved(std::string path) {
   }
   return path;
 }
+
+namespace {
 
 // Some file systems cannot; what fails there is no loss of data.
 bool synced(int fd) noexcept {

@@ -17,13 +17,16 @@ std::vector<std::string> channel_names(std::uint64_t count) {
   return names;
 }
 
+void check_asked_dtype(const Reader& reader, const SourceOptions& options, std::string_view what, Dtype dtype) {
+  if (!options.dtype || *options.dtype == dtype) return;
+  throw Error(ErrorCode::invalid_argument, fmt::format("{}: the {} holds {}, but dtype {} was asked for", reader.name(),
+                                                       what, to_string(dtype), to_string(*options.dtype)));
+}
+
 RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t height, std::uint64_t width,
                      std::vector<std::string> channels)
     : reader_(std::move(input.reader)) {
-  const auto asked = input.options.dtype;
-  if (asked && *asked != dtype)
-    throw Error(ErrorCode::invalid_argument, fmt::format("{}: the image holds {}, but dtype {} was asked for",
-                                                         reader_.name(), to_string(dtype), to_string(*asked)));
+  check_asked_dtype(reader_, input.options, "image", dtype);
   info_.name = reader_.name();
   info_.format = std::move(format);
   info_.dtype = dtype;
@@ -34,45 +37,22 @@ RowSource::RowSource(Input input, std::string format, Dtype dtype, std::uint64_t
   if (!info_.count) reader_.fail("{} x {} pixels are more than masu can count", width, height);
 }
 
-std::uint64_t RowSource::read(void* target, std::uint64_t count) {
-  const FloatingPointScope usual;
-  if (!started_) {
-    started_ = true;
+BlockSource::Block RowSource::block_at(std::uint64_t element) const {
+  return {element / row_elements() * row_elements(), row_elements()};
+}
+
+void RowSource::load(const Block& block, void* target) {
+  if (!std::exchange(started_, true)) {
     start();
     if (!keep_) reader_.forget();
   }
-  const std::uint64_t bytes = size_of(info_.dtype);
-  const std::uint64_t row = row_elements();
-  auto* out = static_cast<std::byte*>(target);
-  std::uint64_t done = 0;
-  while (done < count) {
-    if (pending_ != 0) {
-      const std::uint64_t step = std::min(pending_, count - done);
-      std::memcpy(out + done * bytes, row_.data() + offset_ * bytes, step * bytes);
-      offset_ += step;
-      pending_ -= step;
-      done += step;
-      continue;
-    }
-    if (next_ == info_.shape[0]) break;
-    const bool whole = count - done >= row;
-    if (!whole) row_.resize(row * bytes);
-    next_row(next_, whole ? out + done * bytes : row_.data());
-    if (++next_ == info_.shape[0]) finish();
-    if (whole) {
-      done += row;
-    } else {
-      offset_ = 0;
-      pending_ = row;
-    }
-  }
-  return done;
+  const std::uint64_t row = block.first / row_elements();
+  next_row(row, static_cast<std::byte*>(target));
+  if (row + 1 == info_.shape[0]) finish();
 }
 
-void RowSource::rewind() {
-  if (!started_) return;
-  next_ = offset_ = pending_ = 0;
-  start();
+void RowSource::begin_again() {
+  if (started_) start();
 }
 
 void RowSource::note(std::string text) {
@@ -125,68 +105,52 @@ std::uint32_t exif_orientation(std::span<const std::byte> exif) noexcept {
 namespace {
 
 // An image without one of its channels.
-class ChannelLeftOut final : public Source {
+class ChannelLeftOut final : public SerialSource {
  public:
   ChannelLeftOut(std::unique_ptr<Source> source, std::size_t channel)
       : source_(std::move(source)),
-        info_(source_->info()),
-        channels_(info_.channels.size()),
+        channels_(source_->info().channels.size()),
         channel_(channel),
-        noted_(info_.notes.size()) {
+        noted_(source_->info().notes.size()) {
+    info_ = source_->info();
     info_.notes.push_back(fmt::format("{} is left out (--alpha reads it)", info_.channels[channel]));
     info_.channels.erase(info_.channels.begin() + static_cast<std::ptrdiff_t>(channel));
     info_.shape.back() = channels_ - 1;
-    if (info_.count) info_.count = *info_.count / channels_ * (channels_ - 1);
-  }
-  [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
-  std::uint64_t read(void* target, std::uint64_t count) override {
-    const std::size_t element = size_of(info_.dtype);
-    std::uint64_t done = 0;
-    while (done < count) {
-      if (given_ == held_ && !fill()) break;
-      const std::uint64_t step = std::min(count - done, held_ - given_);
-      std::memcpy(static_cast<std::byte*>(target) + done * element, buffer_.data() + given_ * element, step * element);
-      given_ += step;
-      done += step;
-    }
-    return done;
-  }
-  void rewind() override {
-    source_->rewind();
-    held_ = given_ = 0;
+    info_.count = *info_.count / channels_ * (channels_ - 1);
   }
   void keep_for_rewind() override { source_->keep_for_rewind(); }
 
  private:
-  // The next pixels; false at the end.
-  bool fill() {
-    constexpr std::uint64_t most_pixels = std::uint64_t{1} << 14;
+  static constexpr std::uint64_t most_pixels = std::uint64_t{1} << 14;  // of a block
+
+  void begin_again() override { source_->rewind(); }
+  [[nodiscard]] Block block_at(std::uint64_t element) const override {
+    const std::uint64_t most = most_pixels * (channels_ - 1);
+    const std::uint64_t first = element / most * most;
+    return {first, std::min(most, *info_.count - first)};
+  }
+  void load(const Block& block, void* target) override {
     const std::size_t element = size_of(info_.dtype);
-    buffer_.resize(most_pixels * channels_ * element);
-    const std::uint64_t pixels = source_->read(buffer_.data(), most_pixels * channels_) / channels_;
-    std::byte* to = buffer_.data();
-    const std::byte* from = to;
+    const std::uint64_t pixels = block.count / (channels_ - 1);
+    pixels_.resize(pixels * channels_ * element);
+    (void)source_->read(pixels_.data(), pixels * channels_);
+    auto* to = static_cast<std::byte*>(target);
+    const std::byte* from = pixels_.data();
     for (std::uint64_t i = 0; i < pixels; ++i)
       for (std::size_t c = 0; c < channels_; ++c, from += element) {
         if (c == channel_) continue;
-        std::memmove(to, from, element);
+        std::memcpy(to, from, element);
         to += element;
       }
-    held_ = pixels * (channels_ - 1);
-    given_ = 0;
     const std::vector<std::string>& notes = source_->info().notes;
     for (; noted_ < notes.size(); ++noted_) info_.notes.push_back(notes[noted_]);
-    return pixels != 0;
   }
 
   std::unique_ptr<Source> source_;
-  SourceInfo info_;
   std::size_t channels_;  // of the source
   std::size_t channel_;
   std::size_t noted_;  // notes of the source that info_ has
-  std::vector<std::byte> buffer_;
-  std::uint64_t held_ = 0;   // elements in buffer_
-  std::uint64_t given_ = 0;  // of them
+  std::vector<std::byte> pixels_;
 };
 
 }  // namespace

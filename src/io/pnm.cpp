@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "io/sources.h"
+#include "runtime/text.h"
 
 namespace masu::io {
 namespace {
@@ -82,10 +83,8 @@ void read_pam_header(Reader& reader, PnmHeader& header) {
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string key = line.substr(0, space);
     std::uint64_t value = 0;
-    const char* begin = line.data() + std::min(line.find_first_not_of(' ', space), line.size());
-    const auto [end, error] = std::from_chars(begin, line.data() + line.size(), value);
-    if (error != std::errc() || end != line.data() + line.size() || value > 0x7fffffff)
-      reader.fail("pam: header line '{}'", printable(line));
+    const std::string number = line.substr(std::min(line.find_first_not_of(' ', space), line.size()));
+    if (!runtime::is_number(number, value) || value > 0x7fffffff) reader.fail("pam: header line '{}'", printable(line));
     if (key == "WIDTH") header.width = value;
     else if (key == "HEIGHT") header.height = value;
     else if (key == "DEPTH") header.depth = value;

@@ -5,12 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <system_error>
 
 namespace masu::io {
 

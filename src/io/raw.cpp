@@ -372,10 +372,7 @@ std::unique_ptr<Source> open_npy(Input input) {
                                                     : "";
     reader.fail("npy: dtype '{}' is not one that masu reads{}", printable(name), hint);
   }
-  if (input.options.dtype && *input.options.dtype != found->dtype)
-    throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: the file holds {}, but dtype {} was asked for", reader.name(), to_string(found->dtype),
-                            to_string(*input.options.dtype)));
+  check_asked_dtype(reader, input.options, "file", found->dtype);
 
   SourceInfo info;
   info.name = reader.name();

@@ -2,6 +2,7 @@
 #include "io/reader.h"
 
 #include "io/sources.h"
+#include "runtime/text.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -59,6 +60,17 @@ void fail_io(std::string_view name, std::string_view reason) {
 
 void fail_errno(std::string_view name, std::string_view action, int error) {
   fail_io(name, "{}: {}", action, std::generic_category().message(error));
+}
+
+std::uint64_t ByteStream::skip(std::uint64_t bytes) {
+  std::vector<std::byte> dropped(std::min(bytes, std::uint64_t{1} << 16U));
+  std::uint64_t done = 0;
+  while (done < bytes) {
+    const std::size_t got = read(dropped.data(), std::min<std::uint64_t>(dropped.size(), bytes - done));
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
 }
 
 Reader::Reader(std::string name, std::unique_ptr<ByteStream> stream)
@@ -181,27 +193,27 @@ std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) n
 
 std::string printable(std::string_view text) {
   constexpr std::size_t most = 40;
-  const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
   std::string out;
   std::size_t i = 0;
   while (i < std::min(most, text.size())) {
-    const unsigned first = byte(i);
-    const unsigned second = byte(i + 1);
     // Whole characters of UTF-8 stand as they are, without the control characters below U+00A0.
-    std::size_t length = first < 0xc2 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 1;
-    bool good = length > 1 || (first >= ' ' && first <= '~');
-    if (first == 0xc2 || first == 0xe0) good = second >= 0xa0;
-    if (first == 0xf0) good = second >= 0x90;
-    if (first == 0xed) good = second < 0xa0;
-    if (first == 0xf4) good = second < 0x90;
-    for (std::size_t k = 1; k < length; ++k) good = good && (byte(i + k) & 0xc0U) == 0x80U;
-    if (!good) length = 1;
+    const std::size_t length = runtime::utf8_length(text, i);
+    const bool good = length == 1   ? text[i] >= ' ' && text[i] <= '~'
+                      : length == 2 ? text[i] != '\xc2' || text[i + 1] >= '\xa0'
+                                    : length != 0;
     if (good) out += text.substr(i, length);
     else out += '?';
-    i += length;
+    i += good ? length : 1;
   }
   if (i < text.size()) out += "...";
   return out;
+}
+
+std::string listed(std::span<const std::string> names, std::size_t most) {
+  std::string list;
+  for (const std::string& name : names.first(std::min(names.size(), most)))
+    list += (&name == names.data() ? "" : ", ") + printable(name);
+  return names.size() > most ? list + ", ..." : list;
 }
 
 // Read by the signal handler, so without locks. `first` is 0 while the place is free, and is set last.
@@ -355,18 +367,11 @@ void DecodedStream::seek(std::uint64_t position) {
     looked_ahead_ = false;
     position_ = 0;
   }
-  std::array<std::byte, std::size_t{1} << 14> skipped;
-  while (position_ < position) {
-    if (read(skipped.data(), static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), position - position_))) ==
-        0)
-      return;
-  }
+  skip(position - position_);
 }
 
 std::uint64_t DecodedStream::measure() {
-  std::array<std::byte, std::size_t{1} << 14> passing;
-  while (read(passing.data(), passing.size()) != 0) {
-  }
+  skip();
   return position_;
 }
 

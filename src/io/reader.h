@@ -97,6 +97,8 @@ class ByteStream {
   // Up to `bytes`; 0 only at the end.
   virtual std::size_t read(std::byte* target, std::size_t bytes) = 0;
   virtual void seek(std::uint64_t position) = 0;
+  // Reads up to `bytes` and drops them, all that follow where there is no number. Returns how many there were.
+  std::uint64_t skip(std::uint64_t bytes = ~std::uint64_t{0});
   // The number of bytes, where it is known without reading them.
   [[nodiscard]] virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
   // Reads to the end to learn the size; the position is undefined afterwards.
@@ -112,6 +114,9 @@ class ByteStream {
   // All bytes in memory without a copy, valid as long as this stream; null where that cannot be.
   virtual std::unique_ptr<FileMapping> map() { return nullptr; }
 };
+
+// The file that symbolic links lead to, also where it does not exist yet.
+std::string resolved(std::string path);
 
 // "-" is standard input. `name` is used in messages.
 std::unique_ptr<ByteStream> open_stream(const std::string& path, const std::string& name, const std::string& tmpdir);
@@ -206,5 +211,7 @@ std::optional<std::uint64_t> checked_product(std::uint64_t a, std::uint64_t b) n
 
 // `text` as it may stand in a message: at most 40 characters, what is not printable replaced.
 std::string printable(std::string_view text);
+// "a, b" of names as they may stand there, with ", ..." after the first `most`.
+std::string listed(std::span<const std::string> names, std::size_t most);
 
 }  // namespace masu::io

@@ -104,14 +104,51 @@ std::unique_ptr<Source> flat_source(Input input, SourceInfo info, FlatLayout lay
 // The names of an image's 1 to 4 channels: gray, gray and alpha, the colours, these and alpha.
 std::vector<std::string> channel_names(std::uint64_t count);
 
+// Throws invalid_argument where another dtype was asked for than the `what` holds.
+void check_asked_dtype(const Reader& reader, const SourceOptions& options, std::string_view what, Dtype dtype);
+
+// Elements of a known number, a block at a time.
+class BlockSource : public Source {
+ public:
+  [[nodiscard]] const SourceInfo& info() const noexcept final { return info_; }
+  std::uint64_t read(void* target, std::uint64_t count) final;
+  void rewind() override { position_ = 0; }
+  bool take_part(std::uint64_t first, std::uint64_t count) override;
+
+ protected:
+  struct Block {
+    std::uint64_t first = 0;
+    std::uint64_t count = 0;
+  };
+  // Which elements are best read together with one of them.
+  [[nodiscard]] virtual Block block_at(std::uint64_t element) const = 0;
+  // Reads a block in native byte order.
+  virtual void load(const Block& block, void* target) = 0;
+  SourceInfo info_;
+  Block held_;  // by the buffer
+
+ private:
+  std::vector<std::byte> buffer_;
+  std::uint64_t begin_ = 0;
+  std::uint64_t position_ = 0;  // from begin_ on
+};
+
+// The same where each block is read after the one in front of it.
+class SerialSource : public BlockSource {
+ public:
+  void rewind() final;
+  bool take_part(std::uint64_t /*first*/, std::uint64_t /*count*/) final { return false; }
+
+ protected:
+  // Goes back to the first block.
+  virtual void begin_again() = 0;
+};
+
 // An image that is decoded one row at a time, top row first.
-class RowSource : public Source {
+class RowSource : public SerialSource {
  public:
   RowSource(Input input, std::string format, Dtype dtype, std::uint64_t height, std::uint64_t width,
             std::vector<std::string> channels);
-  [[nodiscard]] const SourceInfo& info() const noexcept override { return info_; }
-  std::uint64_t read(void* target, std::uint64_t count) final;
-  void rewind() final;
   void keep_for_rewind() final { keep_ = true; }
 
  protected:
@@ -131,13 +168,11 @@ class RowSource : public Source {
   void keep_all() noexcept { keep_ = true; }
 
   Reader reader_;
-  SourceInfo info_;
 
  private:
-  std::vector<std::byte> row_;
-  std::uint64_t next_ = 0;     // row to decode
-  std::uint64_t offset_ = 0;   // elements of row_ already given
-  std::uint64_t pending_ = 0;  // elements of row_ not given yet
+  [[nodiscard]] Block block_at(std::uint64_t element) const final;
+  void load(const Block& block, void* target) final;
+  void begin_again() final;
   bool started_ = false;
   bool keep_ = false;
 };

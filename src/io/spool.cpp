@@ -92,18 +92,12 @@ class SpooledStream final : public ByteStream {
     if (position == position_) return;
     if (!keep_) fail_io(name_, "is a stream and cannot be read twice");
     position_ = std::min(position, stored_);
-    std::vector<std::byte> skipped(position > stored_ ? std::size_t{1} << 16 : 0);
-    while (position_ < position) {
-      const auto step = static_cast<std::size_t>(std::min<std::uint64_t>(skipped.size(), position - position_));
-      if (read(skipped.data(), step) == 0) return;
-    }
+    skip(position - position_);
   }
 
   std::uint64_t measure() override {
     position_ = stored_;
-    std::vector<std::byte> passing(std::size_t{1} << 16);
-    while (read(passing.data(), passing.size()) != 0) {
-    }
+    skip();
     return stored_;
   }
 

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <masu/dtype.h>
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/page.h"
+#include "runtime/text.h"
 
 #include <fmt/format.h>
 
@@ -309,28 +310,11 @@ Colour on_dark(Colour colour) {
 std::string drawable(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    bool valid = length != 0 && i + length <= text.size();
-    for (std::size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(text[i + k]) & 0xC0U) == 0x80;
-    if (valid && length >= 3) {  // neither longer than needed, nor a surrogate, nor beyond Unicode
-      const auto next = static_cast<unsigned char>(text[i + 1]);
-      valid = !(lead == 0xE0 && next < 0xA0) && !(lead == 0xED && next >= 0xA0) && !(lead == 0xF0 && next < 0x90) &&
-              !(lead == 0xF4 && next >= 0x90);
-    }
-    if (!valid) {
-      result += "\uFFFD";
-      ++i;
-    } else {
-      if (length == 1 && (lead < 0x20 || lead == 0x7F)) result += ' ';
-      else result += text.substr(i, length);
-      i += length;
-    }
+    const std::size_t length = runtime::utf8_length(text, i);
+    if (length == 0) result += "\uFFFD";
+    else if (length == 1 && (static_cast<unsigned char>(text[i]) < 0x20 || text[i] == 0x7F)) result += ' ';
+    else result += text.substr(i, length);
+    i += std::max<std::size_t>(length, 1);
   }
   return result;
 }

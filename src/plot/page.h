@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/shared_library.h"
+#include "runtime/text.h"
 
 #include <masu/plot.h>
 
@@ -151,8 +152,7 @@ struct Axis {
   void name(unsigned most, Numbers numbers);
 };
 
-// 1234567 as "1,234,567".
-std::string grouped(std::uint64_t number);
+using runtime::grouped;
 
 // Bins as they are drawn: each as wide as it is, or several in a column of pixels.
 

@@ -205,12 +205,6 @@ void Axis::name(unsigned most, Numbers numbers) {
   (logarithmic ? name_logarithmic : name_linear)(*this, std::max(2U, most), numbers);
 }
 
-std::string grouped(std::uint64_t number) {
-  std::string text = fmt::to_string(number);
-  for (std::size_t i = text.size(); i > 3;) text.insert(i -= 3, 1, ',');
-  return text;
-}
-
 namespace {
 
 // The first i of [first, end) whose edge satisfies `beyond`, which holds for all edges after such a one; else `end`.

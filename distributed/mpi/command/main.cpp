@@ -205,8 +205,8 @@ int main(int argc, char** argv) {
   using namespace masu::cli;
   int level = MPI_THREAD_SINGLE;
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS) return static_cast<int>(Exit::failed);
-  constexpr Command (*commands[])(CommandLine & line) = {add_histogram, add_reduce, add_dot,     add_sort,
-                                                         add_topk,      add_unique, add_quantile};
+  constexpr void (*commands[])(CommandLine & line) = {add_histogram, add_reduce, add_dot,     add_sort,
+                                                      add_topk,      add_unique, add_quantile};
   MpiRanks ranks;
   int status = 0;
   {
