@@ -18,17 +18,23 @@ def _given(**options):
     return {name: value for name, value in options.items() if value is not _NoValue}
 
 
-def _found(name, numpys, a, axis, out, keepdims, device, plain=True):
-    """What one function finds of each line. `plain`: no other option is given."""
-    on = adapter(device, a)
-    data, place = on.data(a) if plain else NUMPY, name.startswith("arg") or name == "count_nonzero"
+def _found(function, numpys, a, axis, out, keepdims, device, initial=_NoValue, where=_NoValue):
+    """What one function finds of each line; `numpys`: of an array and the options that NumPy's has."""
+    if (on := adapter(device, a)) is None:
+        return in_kind(function, locals())
+    name = function.__name__
+    options = _given(axis=axis, out=_NoValue if out is None else out, keepdims=keepdims, initial=initial, where=where)
+    if name in ("argmin", "argmax") and isinstance(axis, tuple):
+        raise TypeError("'tuple' object cannot be interpreted as an integer")
+    data = on.data(a) if initial is where is _NoValue else NUMPY
+    place = name.startswith("arg") or name == "count_nonzero"
     axes, shape = (None, None) if data is NUMPY or out is not None and on is _host else on.reduced(data, axis, keepdims)
     if not axes:
-        return on.numpys(name, a, numpys, what="this call")
+        return on.numpys(name, a, lambda x: numpys(x, **options), what="this call")
     last = tuple(range(data.ndim - len(axes), data.ndim))
     if on is _host and (axes != last or not data.flags.c_contiguous and data.ndim > 1 or data.dtype.kind in "biu" and (
             data.size < _small.limit or data.dtype.kind == "b" and name[-3:] in ("min", "max"))):  # which NumPy does without a copy
-        found = on.numpys(name, a, numpys)
+        found = on.numpys(name, a, lambda x: numpys(x, **options))
         if place or data.dtype.kind != "f" or all(np.all(one) and not np.isnan(one).any() for one in (found if name == "minmax" else (found,))):
             return found
         # Which of several zeros or NaNs NumPy finds depends on the layout and on the processor.
@@ -40,9 +46,8 @@ def _found(name, numpys, a, axis, out, keepdims, device, plain=True):
     return found if name == "minmax" else found[0]
 
 
-def _no_axes(axis):
-    if isinstance(axis, tuple):
-        raise TypeError("'tuple' object cannot be interpreted as an integer")
+def _both(a, **options):
+    return np.min(a, **options), np.max(a, **options)
 
 
 def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
@@ -55,10 +60,7 @@ def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoVa
     >>> int(masu.min([3, 1, 2]))
     1
     """
-    if adapter(device, a) is None:
-        return in_kind(min, locals())
-    more = _given(keepdims=keepdims, initial=initial, where=where)
-    return _found("min", lambda x: np.min(x, axis, out, **more), a, axis, out, keepdims, device, more.keys() <= {"keepdims"})
+    return _found(min, np.min, a, axis, out, keepdims, device, initial, where)
 
 
 def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
@@ -68,10 +70,7 @@ def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoVa
     >>> int(masu.max([3, 1, 2]))
     3
     """
-    if adapter(device, a) is None:
-        return in_kind(max, locals())
-    more = _given(keepdims=keepdims, initial=initial, where=where)
-    return _found("max", lambda x: np.max(x, axis, out, **more), a, axis, out, keepdims, device, more.keys() <= {"keepdims"})
+    return _found(max, np.max, a, axis, out, keepdims, device, initial, where)
 
 
 def minmax(a, axis=None, keepdims=False, *, device=None):
@@ -81,9 +80,7 @@ def minmax(a, axis=None, keepdims=False, *, device=None):
     >>> [int(one) for one in masu.minmax([3, 1, 2])]
     [1, 3]
     """
-    if adapter(device, a) is None:
-        return in_kind(minmax, locals())
-    return _found("minmax", lambda x: (np.min(x, axis, keepdims=keepdims), np.max(x, axis, keepdims=keepdims)), a, axis, None, keepdims, device)
+    return _found(minmax, _both, a, axis, None, keepdims, device)
 
 
 def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
@@ -93,10 +90,7 @@ def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
     >>> int(masu.argmin([3, 1, 2, 1]))
     1
     """
-    if adapter(device, a) is None:
-        return in_kind(argmin, locals())
-    _no_axes(axis)
-    return _found("argmin", lambda x: np.argmin(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
+    return _found(argmin, np.argmin, a, axis, out, keepdims, device)
 
 
 def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
@@ -106,10 +100,7 @@ def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
     >>> int(masu.argmax([3, 1, 2, 1]))
     0
     """
-    if adapter(device, a) is None:
-        return in_kind(argmax, locals())
-    _no_axes(axis)
-    return _found("argmax", lambda x: np.argmax(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
+    return _found(argmax, np.argmax, a, axis, out, keepdims, device)
 
 
 def count_nonzero(a, axis=None, *, keepdims=False, device=None):
@@ -119,9 +110,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, device=None):
     >>> int(masu.count_nonzero([0, 1, -0.0, 2]))
     2
     """
-    if adapter(device, a) is None:
-        return in_kind(count_nonzero, locals())
-    return _found("count_nonzero", lambda x: np.count_nonzero(x, axis, keepdims=keepdims), a, axis, None, keepdims, device)
+    return _found(count_nonzero, np.count_nonzero, a, axis, None, keepdims, device)
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
