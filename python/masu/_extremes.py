@@ -19,22 +19,21 @@ def _given(**options):
 
 
 def _found(function, numpys, a, axis, out, keepdims, device, initial=_NoValue, where=_NoValue):
-    """What one function finds of each line; `numpys`: of an array and the options that NumPy's has."""
+    """What one function finds of each line; `numpys`: NumPy's, of an array."""
     if (on := adapter(device, a)) is None:
         return in_kind(function, locals())
     name = function.__name__
-    options = _given(axis=axis, out=_NoValue if out is None else out, keepdims=keepdims, initial=initial, where=where)
     if name in ("argmin", "argmax") and isinstance(axis, tuple):
         raise TypeError("'tuple' object cannot be interpreted as an integer")
     data = on.data(a) if initial is where is _NoValue else NUMPY
     place = name.startswith("arg") or name == "count_nonzero"
     axes, shape = (None, None) if data is NUMPY or out is not None and on is _host else on.reduced(data, axis, keepdims)
     if not axes:
-        return on.numpys(name, a, lambda x: numpys(x, **options), what="this call")
+        return on.numpys(name, a, numpys, what="this call")
     last = tuple(range(data.ndim - len(axes), data.ndim))
     if on is _host and (axes != last or not data.flags.c_contiguous and data.ndim > 1 or data.dtype.kind in "biu" and (
             data.size < _small.limit or data.dtype.kind == "b" and name[-3:] in ("min", "max"))):  # which NumPy does without a copy
-        found = on.numpys(name, a, lambda x: numpys(x, **options))
+        found = on.numpys(name, a, numpys)
         if place or data.dtype.kind != "f" or all(np.all(one) and not np.isnan(one).any() for one in (found if name == "minmax" else (found,))):
             return found
         # Which of several zeros or NaNs NumPy finds depends on the layout and on the processor.
@@ -44,10 +43,6 @@ def _found(function, numpys, a, axis, out, keepdims, device, initial=_NoValue, w
     _masu.reduce_rows(on.words(lines), name, on.words(found[0]), on.words(found[-1]), on.device_for(device, lines))
     found = tuple(map(on.returned, found))
     return found if name == "minmax" else found[0]
-
-
-def _both(a, **options):
-    return np.min(a, **options), np.max(a, **options)
 
 
 def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
@@ -60,7 +55,8 @@ def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoVa
     >>> int(masu.min([3, 1, 2]))
     1
     """
-    return _found(min, np.min, a, axis, out, keepdims, device, initial, where)
+    return _found(min, lambda x: np.min(x, axis, out, **_given(keepdims=keepdims, initial=initial, where=where)), a, axis, out,
+                  keepdims, device, initial, where)
 
 
 def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
@@ -70,7 +66,8 @@ def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoVa
     >>> int(masu.max([3, 1, 2]))
     3
     """
-    return _found(max, np.max, a, axis, out, keepdims, device, initial, where)
+    return _found(max, lambda x: np.max(x, axis, out, **_given(keepdims=keepdims, initial=initial, where=where)), a, axis, out,
+                  keepdims, device, initial, where)
 
 
 def minmax(a, axis=None, keepdims=False, *, device=None):
@@ -80,7 +77,7 @@ def minmax(a, axis=None, keepdims=False, *, device=None):
     >>> [int(one) for one in masu.minmax([3, 1, 2])]
     [1, 3]
     """
-    return _found(minmax, _both, a, axis, None, keepdims, device)
+    return _found(minmax, lambda x: (np.min(x, axis, keepdims=keepdims), np.max(x, axis, keepdims=keepdims)), a, axis, None, keepdims, device)
 
 
 def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
@@ -90,7 +87,7 @@ def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
     >>> int(masu.argmin([3, 1, 2, 1]))
     1
     """
-    return _found(argmin, np.argmin, a, axis, out, keepdims, device)
+    return _found(argmin, lambda x: np.argmin(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
 
 
 def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
@@ -100,7 +97,7 @@ def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
     >>> int(masu.argmax([3, 1, 2, 1]))
     0
     """
-    return _found(argmax, np.argmax, a, axis, out, keepdims, device)
+    return _found(argmax, lambda x: np.argmax(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
 
 
 def count_nonzero(a, axis=None, *, keepdims=False, device=None):
@@ -110,7 +107,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, device=None):
     >>> int(masu.count_nonzero([0, 1, -0.0, 2]))
     2
     """
-    return _found(count_nonzero, np.count_nonzero, a, axis, None, keepdims, device)
+    return _found(count_nonzero, lambda x: np.count_nonzero(x, axis, keepdims=keepdims), a, axis, None, keepdims, device)
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
