@@ -38,15 +38,13 @@ def in_kind(function, given, first=1):
     device, out, target = given["device"], given.get("out"), None
     options = {name: given[name] for name in (x, *names) if name != "out"}
     if any(map(_kinds.has_labels, _parts(options))):
-        bare = {name: list(map(_bare, value)) if name in _SEQUENCES and type(value) in (list, tuple) else _bare(value)
-                for name, value in options.items()}
-        result = function(bare.pop(x), **bare, **({} if "out" not in given else {"out": out}), device=device)
+        bare = _mapped(_bare, options)
+        result = function(bare.pop(x), **bare, **({} if out is None else {"out": out}), device=device)
         return result if out is not None or function.__name__ not in _LABELLED else _kinds.with_labels(
             given[x], result, options["axis"], options.get("keepdims") in (False, np._NoValue, None))
     if any(map(_strided, _parts(options))):
-        dense = {name: list(map(_contiguous, value)) if name in _SEQUENCES and type(value) in (list, tuple) else _contiguous(value)
-                 for name, value in options.items()}
-        return function(dense.pop(x), **dense, **({} if "out" not in given else {"out": out}), device=device)
+        dense = _mapped(_contiguous, options)
+        return function(dense.pop(x), **dense, **({} if out is None else {"out": out}), device=device)
     if "dtype" in options:
         options["dtype"] = numpy_dtype(function.__name__, options["dtype"])
     there = [array for array in (*_parts(options), *(out if type(out) is tuple else (out,))) if foreign(array)]
@@ -57,9 +55,7 @@ def in_kind(function, given, first=1):
     give = (None if isinstance(there[0], _masu.DeviceArray) else to_numpy if holds_bfloat16(there[0]) else
             getattr(_library(there[0]), "from_dlpack", None))
     rounds = function.__name__ in _ROUNDED and is_bfloat16(getattr(given[x], "dtype", None))
-    options = {name: [_taken(part, device, function.__name__) for part in value] if name in _SEQUENCES and type(value) in (list, tuple)
-               else _taken(value, device, function.__name__)
-               for name, value in options.items()}
+    options = _mapped(lambda value: read(value, device, function.__name__) if foreign(value) else value, options)
     if out is not None:
         target = _target(function.__name__, out, device)
     inputs = on_devices(*_parts(options))
@@ -111,6 +107,12 @@ def _parameters(function):
     return code.co_varnames[:code.co_argcount + code.co_kwonlyargcount - 1]
 
 
+def _mapped(change, options):
+    """The options after a change of each that may be an array."""
+    return {name: list(map(change, value)) if name in _SEQUENCES and type(value) in (list, tuple) else change(value)
+            for name, value in options.items()}
+
+
 def _parts(options):
     """All that may be an array."""
     parts = [*options.values()]
@@ -151,10 +153,6 @@ def _target(name, out, device):
     if hasattr(out, "is_neg") and out.is_neg():
         raise ValueError(f"{name}: out must not have the negative bit; use resolve_neg() first")
     return taken(out, device, name)
-
-
-def _taken(value, device, name):
-    return read(value, device, name) if foreign(value) else value
 
 
 def read(array, device, name="masu"):

@@ -18,10 +18,15 @@ def _given(**options):
     return {name: value for name, value in options.items() if value is not _NoValue}
 
 
-def _found(name, numpys, a, axis, out, keepdims, device, plain=True):
-    """What one function finds of each line. `plain`: no other option is given."""
-    on = adapter(device, a)
-    data, place = on.data(a) if plain else NUMPY, name.startswith("arg") or name == "count_nonzero"
+def _found(function, numpys, a, axis, out, keepdims, device, initial=_NoValue, where=_NoValue):
+    """What one function finds of each line; `numpys`: NumPy's, of an array."""
+    if (on := adapter(device, a)) is None:
+        return in_kind(function, locals())
+    name = function.__name__
+    if name in ("argmin", "argmax") and isinstance(axis, tuple):
+        raise TypeError("'tuple' object cannot be interpreted as an integer")
+    data = on.data(a) if initial is where is _NoValue else NUMPY
+    place = name.startswith("arg") or name == "count_nonzero"
     axes, shape = (None, None) if data is NUMPY or out is not None and on is _host else on.reduced(data, axis, keepdims)
     if not axes:
         return on.numpys(name, a, numpys, what="this call")
@@ -40,11 +45,6 @@ def _found(name, numpys, a, axis, out, keepdims, device, plain=True):
     return found if name == "minmax" else found[0]
 
 
-def _no_axes(axis):
-    if isinstance(axis, tuple):
-        raise TypeError("'tuple' object cannot be interpreted as an integer")
-
-
 def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
     """The least element along axes, as `numpy.min`, with the bits of the first of them. A NaN is the result where there is one.
 
@@ -55,10 +55,8 @@ def min(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoVa
     >>> int(masu.min([3, 1, 2]))
     1
     """
-    if adapter(device, a) is None:
-        return in_kind(min, locals())
-    more = _given(keepdims=keepdims, initial=initial, where=where)
-    return _found("min", lambda x: np.min(x, axis, out, **more), a, axis, out, keepdims, device, more.keys() <= {"keepdims"})
+    return _found(min, lambda x: np.min(x, axis, out, **_given(keepdims=keepdims, initial=initial, where=where)), a, axis, out,
+                  keepdims, device, initial, where)
 
 
 def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue, *, device=None):
@@ -68,10 +66,8 @@ def max(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoVa
     >>> int(masu.max([3, 1, 2]))
     3
     """
-    if adapter(device, a) is None:
-        return in_kind(max, locals())
-    more = _given(keepdims=keepdims, initial=initial, where=where)
-    return _found("max", lambda x: np.max(x, axis, out, **more), a, axis, out, keepdims, device, more.keys() <= {"keepdims"})
+    return _found(max, lambda x: np.max(x, axis, out, **_given(keepdims=keepdims, initial=initial, where=where)), a, axis, out,
+                  keepdims, device, initial, where)
 
 
 def minmax(a, axis=None, keepdims=False, *, device=None):
@@ -81,9 +77,7 @@ def minmax(a, axis=None, keepdims=False, *, device=None):
     >>> [int(one) for one in masu.minmax([3, 1, 2])]
     [1, 3]
     """
-    if adapter(device, a) is None:
-        return in_kind(minmax, locals())
-    return _found("minmax", lambda x: (np.min(x, axis, keepdims=keepdims), np.max(x, axis, keepdims=keepdims)), a, axis, None, keepdims, device)
+    return _found(minmax, lambda x: (np.min(x, axis, keepdims=keepdims), np.max(x, axis, keepdims=keepdims)), a, axis, None, keepdims, device)
 
 
 def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
@@ -93,10 +87,7 @@ def argmin(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
     >>> int(masu.argmin([3, 1, 2, 1]))
     1
     """
-    if adapter(device, a) is None:
-        return in_kind(argmin, locals())
-    _no_axes(axis)
-    return _found("argmin", lambda x: np.argmin(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
+    return _found(argmin, lambda x: np.argmin(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
 
 
 def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
@@ -106,10 +97,7 @@ def argmax(a, axis=None, out=None, *, keepdims=_NoValue, device=None):
     >>> int(masu.argmax([3, 1, 2, 1]))
     0
     """
-    if adapter(device, a) is None:
-        return in_kind(argmax, locals())
-    _no_axes(axis)
-    return _found("argmax", lambda x: np.argmax(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
+    return _found(argmax, lambda x: np.argmax(x, axis, out, **_given(keepdims=keepdims)), a, axis, out, keepdims, device)
 
 
 def count_nonzero(a, axis=None, *, keepdims=False, device=None):
@@ -119,9 +107,7 @@ def count_nonzero(a, axis=None, *, keepdims=False, device=None):
     >>> int(masu.count_nonzero([0, 1, -0.0, 2]))
     2
     """
-    if adapter(device, a) is None:
-        return in_kind(count_nonzero, locals())
-    return _found("count_nonzero", lambda x: np.count_nonzero(x, axis, keepdims=keepdims), a, axis, None, keepdims, device)
+    return _found(count_nonzero, lambda x: np.count_nonzero(x, axis, keepdims=keepdims), a, axis, None, keepdims, device)
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):

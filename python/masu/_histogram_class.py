@@ -36,12 +36,6 @@ def _added(a, b):
     return _plottable.fitting(a.astype(object) + b.astype(object))
 
 
-def _frozen(array):
-    array = np.asarray(array)
-    array.setflags(write=False)
-    return array
-
-
 class Histogram(Plottable):
     """How many values fall into each bin, below the bins, above them, and how many are NaN.
 
@@ -68,7 +62,7 @@ class Histogram(Plottable):
     (array([1., 2., 1.]), 4)
     """
 
-    __slots__ = ("_above", "_axis", "_below", "_beside_variances", "_nan", "_totals", "_variances")
+    __slots__ = ("_held",)  # Cells without flow bins: below, above and NaN are beside
 
     def __init__(self, counts, edges, below=0, above=0, nan=0, variances=None, beside_variances=None):
         counts = np.array(counts)
@@ -88,19 +82,21 @@ class Histogram(Plottable):
             variances = np.array(variances, dtype=np.float64)
             if variances.shape != counts.shape:
                 raise ValueError(f"Histogram: a variance for each bin, got {len(variances)} for {len(counts)}")
-            beside_variances = (np.nan,) * 3 if beside_variances is None else beside_variances
-            self._beside_variances = tuple(map(float, beside_variances))
-            if len(self._beside_variances) != 3:
+            beside_variances = tuple(map(float, (np.nan,) * 3 if beside_variances is None else beside_variances))
+            if len(beside_variances) != 3:
                 raise ValueError("Histogram: beside_variances must be those of below, above and NaN, "
-                                 f"got {len(self._beside_variances)}")
-        else:
-            self._beside_variances = None
-        self._totals = _frozen(counts)
-        self._axis = Bins(edges) if axis is None else axis
-        self._variances = None if variances is None else _frozen(variances)
-        self._below, self._above, self._nan = (
-            part if isinstance(part, int) else np.asarray(part).item() for part in (below, above, nan)
-        )
+                                 f"got {len(beside_variances)}")
+        beside = tuple(part if isinstance(part, int) else np.asarray(part).item() for part in (below, above, nan))
+        self._hold(Cells((Bins(edges) if axis is None else axis,), counts, variances, beside,
+                         None if variances is None else beside_variances))
+
+    def _hold(self, cells):
+        """Takes these, whose arrays nobody writes any more."""
+        for array in cells.totals, cells.squares:
+            if array is not None:
+                array.setflags(write=False)
+        self._held = cells
+        return self
 
     @classmethod
     def of(cls, a, bins=10, range=None, weights=None, *, device=None, progress=None):
@@ -138,11 +134,12 @@ class Histogram(Plottable):
         >>> masu.Histogram.of([1, 2], bins=[1, 2, 3]).fill([2, 2, 9]).values(flow=True).tolist()
         [0.0, 1.0, 3.0, 1.0]
         """
-        self.merge(Histogram.of(a, self._axis, weights=weights, device=device))
+        self.merge(Histogram.of(a, *self.axes, weights=weights, device=device))
         return self
 
     def _cells(self):
-        flow = (self._axis.underflow, self._axis.overflow)
+        (axis,), totals, variances, beside, beside_variances = self._held
+        flow = (axis.underflow, axis.overflow)
 
         def whole(inside, ends):
             parts = [np.array([end]) for end, kept in zip(ends, flow) if kept]
@@ -152,13 +149,8 @@ class Histogram(Plottable):
             parts.insert(int(flow[0]), inside)
             return np.concatenate([part.astype(np.float64) if part.dtype.kind == "O" else part for part in parts])
 
-        squares = None if self._variances is None else whole(self._variances, self._beside_variances)
-        return Cells((self._axis,), whole(self._totals, self._beside()), squares, (0, self._nan),
-                                None if squares is None else (0.0, self._beside_variances[2]))
-
-    def _held(self):
-        """As Cells without flow bins: below, above and NaN are beside."""
-        return Cells((self._axis,), self._totals, self._variances, self._beside(), self._beside_variances)
+        squares = None if variances is None else whole(variances, beside_variances)
+        return Cells((axis,), whole(totals, beside), squares, (0, beside[2]), None if squares is None else (0.0, beside_variances[2]))
 
     @staticmethod
     def _made(cells):
@@ -178,62 +170,60 @@ class Histogram(Plottable):
     @property
     def edges(self):
         """All n + 1 edges, as `masu.histogram` returns them."""
-        return self._axis.edges
+        return self.axes[0].edges
 
     @property
     def below(self):
         """How many values lie below the first edge (their total weight)."""
-        return self._below
+        return self._held.beside[0]
 
     @property
     def above(self):
         """How many values lie above the last edge (their total weight)."""
-        return self._above
+        return self._held.beside[1]
 
     @property
     def nan(self):
         """How many values are NaN (their total weight)."""
-        return self._nan
+        return self._held.beside[2]
 
     @property
     def n(self):
         """How many values were counted, wherever they fell (the total weight)."""
-        return _plottable.whole(self._totals, self._beside())
+        return _plottable.whole(self.totals(), self._held.beside)
 
     @property
     def weighted(self):
         """Whether weights were summed."""
-        return self._variances is not None
+        return self._held.squares is not None
 
     @property
     def axes(self):
         """One axis, a `masu.Bins`: a sequence of (lower edge, upper edge)."""
-        return (self._axis,)
+        return self._held.axes
 
     def totals(self, flow=False):
-        return super().totals(flow) if flow else self._totals
+        return super().totals(flow) if flow else self._held.totals
 
     totals.__doc__ = Plottable.totals.__doc__
 
     def density(self):
         """The probability density, as ``numpy.histogram(density=True)``: its integral over the bins is 1."""
-        return self._totals / np.array(np.diff(self._axis.edges), float) / _sum(self._totals)
+        return self.totals() / np.array(np.diff(self.edges), float) / _sum(self.totals())
 
     def cumulative(self):
         """Entry i is the sum of the values 0 to i, in the dtype of `totals`: exact, rounded once.
 
         Raises ValueError for an integer that it does not hold.
         """
-        if self._totals.dtype.kind == "f":
-            return _sums.cumsum(self._totals)
-        sums = np.cumsum(self._totals, dtype=self._totals.dtype)
-        return _fitting(sums - self._totals, self._totals, sums)
-
-    def _beside(self):
-        return self._below, self._above, self._nan
+        totals = self.totals()
+        if totals.dtype.kind == "f":
+            return _sums.cumsum(totals)
+        sums = np.cumsum(totals, dtype=totals.dtype)
+        return _fitting(sums - totals, totals, sums)
 
     def __len__(self):
-        return len(self._totals)
+        return len(self._held.totals)
 
     def __iter__(self):
         return (self[i] for i in range(len(self)))
@@ -242,24 +232,13 @@ class Histogram(Plottable):
         if not isinstance(other, Histogram):
             return NotImplemented
         _plottable.check_alike(self, other)
-        weighted = self.weighted
-        return Histogram(
-            _added(self._totals, other._totals),
-            self._axis,
-            self._below + other._below,
-            self._above + other._above,
-            self._nan + other._nan,
-            self._variances + other._variances if weighted else None,
-            [a + b for a, b in zip(self._beside_variances, other._beside_variances)] if weighted else None,
-        )
+        return Histogram.__new__(Histogram)._hold(_plottable.added(self._held, other._held, _added))
 
     def merge(self, other):
         """Adds the counts of another histogram of the same edges to this one, as ``+`` does."""
         if not isinstance(other, Histogram):
             raise TypeError(f"Histogram: only a Histogram can be merged, got {type(other).__name__}")
-        both = self + other
-        for name in Histogram.__slots__:
-            setattr(self, name, getattr(both, name))
+        self._held = (self + other)._held
 
     def tobytes(self):
         """All of it as bytes, the same on every machine: little-endian, with a version; read by `frombytes`.
@@ -269,13 +248,12 @@ class Histogram(Plottable):
         >>> masu.Histogram.frombytes(h.tobytes()) == h
         True
         """
-        return _exchange.to_bytes(self._held(), "Histogram")
+        return _exchange.to_bytes(self._held, "Histogram")
 
     @classmethod
     def frombytes(cls, data):
         """The histogram of which `tobytes` wrote these bytes. Raises ValueError for anything else."""
-        (axis,), totals, squares, beside, beside_squares = _exchange.from_bytes(bytes(memoryview(data)), "Histogram", flow=False)
-        return cls(totals, axis, *beside, squares, beside_squares)
+        return cls.__new__(cls)._hold(_exchange.from_bytes(bytes(memoryview(data)), "Histogram", flow=False))
 
     def integers(self):
         """The counts, then ``below``, ``above`` and ``nan``, as int64. Histograms of the same bins are merged by adding these,
@@ -290,7 +268,7 @@ class Histogram(Plottable):
         """
         if self.weighted:
             raise TypeError("Histogram: integers needs counts, got totals of weights")
-        numbers = [*self._totals.tolist(), *self._beside()]
+        numbers = [*self.totals().tolist(), *self._held.beside]
         for number in numbers:
             if not isinstance(number, int) or not 0 <= number < 2**63:
                 raise ValueError(f"Histogram: integers needs counts from 0 to 2^63 - 1, got {number}")
@@ -304,14 +282,14 @@ class Histogram(Plottable):
                             f"{integers.dtype} of shape {integers.shape}")
         if (integers < 0).any():
             raise ValueError(f"Histogram: counts must not be negative, got {integers.min()}")
-        return Histogram(integers[:-3], self._axis, *integers[-3:].tolist())
+        return Histogram(integers[:-3], *self.axes, *integers[-3:].tolist())
 
     def __radd__(self, other):
         # sum([h, …]) starts with 0; what it returns is no part of the list
         return copy.copy(self) if isinstance(other, int) and other == 0 else NotImplemented
 
     def __eq__(self, other):
-        return _plottable.equal(self._held(), other._held()) if isinstance(other, Histogram) else NotImplemented
+        return _plottable.equal(self._held, other._held) if isinstance(other, Histogram) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -319,10 +297,11 @@ class Histogram(Plottable):
         return "Histogram", self.__reduce__()[1]
 
     def __reduce__(self):
-        return Histogram, (self._totals, self._axis, *self._beside(), self._variances, self._beside_variances)
+        (axis,), totals, variances, beside, beside_variances = self._held
+        return Histogram, (totals, axis, *beside, variances, beside_variances)
 
     def __repr__(self):
         return (
-            f"<masu.Histogram: {len(self)} bins over [{self._axis.edges[0]}, {self._axis.edges[-1]}], "
-            f"below {self._below}, above {self._above}, nan {self._nan}, n {self.n}>"
+            f"<masu.Histogram: {len(self)} bins over [{self.edges[0]}, {self.edges[-1]}], "
+            f"below {self.below}, above {self.above}, nan {self.nan}, n {self.n}>"
         )

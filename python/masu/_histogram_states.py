@@ -26,6 +26,16 @@ def taken(name, x, device):
     return _kinds.native(x), where
 
 
+def weights_of(name, a, weights, device):
+    """The same of weights, one for each element of `a`."""
+    weights, _ = _arrays.placed(weights, device, name)
+    if type(weights) is not type(a):
+        raise TypeError(f"{name}: the data and the weights must be in one memory")
+    if weights.shape != a.shape or weights.dtype.kind == "b" or not _kinds.has_dtype(weights):
+        raise TypeError(f"{name}: {_histogram.lacking(a, weights, 1)}")
+    return weights if isinstance(weights, _masu.DeviceArray) else _kinds.native(weights)
+
+
 def _spec(name, x, bins, range, device):
     """The bins, made definite; without a range they span the finite values."""
     if isinstance(bins, str):
@@ -128,13 +138,7 @@ class WeightedHistogram(State):
         To be merged, histograms need the same bins: give edges or a range.
         """
         a, where = taken("WeightedHistogram", a, device)
-        weights, _ = _arrays.placed(weights, device, "WeightedHistogram")
-        if type(weights) is not type(a):
-            raise TypeError("WeightedHistogram: the data and the weights must be in one memory")
-        if weights.shape != a.shape or weights.dtype.kind == "b" or not _kinds.has_dtype(weights):
-            raise TypeError(f"WeightedHistogram: {_histogram.lacking(a, weights, 1)}")
-        if not isinstance(weights, _masu.DeviceArray):
-            weights = _kinds.native(weights)
+        weights = weights_of("WeightedHistogram", a, weights, device)
         with _masu.OnStream(_arrays.on_devices(a, weights)):
             return cls._of(_masu.WeightedHistogram.of(a, weights, _spec("WeightedHistogram", a, bins, range, where), where))
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from . import _arrays, _exchange, _histogram, _histogram_class, _histogram_states, _joint, _kinds, _masu, _plottable
+from . import _arrays, _exchange, _histogram_class, _histogram_states, _joint, _kinds, _masu, _plottable
 from ._bin_axis import Bins
 from ._exchange import Cells
 from ._plottable import Plottable
@@ -265,12 +265,7 @@ def _counted(arrays, axes, specs, weights, where):
     if weights is None:
         found = np.frombuffer(_masu.JointHistogram.of(arrays, specs, where).integers(), np.int64)
         return Cells(axes, found[:-2].reshape(shape).copy(), None, tuple(found[-2:].tolist()), None)
-    by, _ = _arrays.placed(weights, where, "JointHistogram")
-    if type(by) is not type(arrays[0]):
-        raise TypeError("JointHistogram: the data and the weights must be in one memory")
-    if by.shape != arrays[0].shape or by.dtype.kind == "b" or not _kinds.has_dtype(by):
-        raise TypeError(f"JointHistogram: {_histogram.lacking(arrays[0], by, 1)}")
-    by = by if isinstance(by, _masu.DeviceArray) else _kinds.native(by)
+    by = _histogram_states.weights_of("JointHistogram", arrays[0], weights, where)
     dtype = {"i": np.int64, "u": np.uint64}.get(by.dtype.kind, np.float64)
     more = 3 if len(arrays) == 1 else 2
     totals, extras, squares = np.zeros(size, dtype), np.zeros(more, dtype), np.zeros(size + more)

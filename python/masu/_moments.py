@@ -27,9 +27,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValu
     >>> float(masu.mean([1e100, 1.0, -1e100, 2.0]))
     0.75
     """
-    if (on := adapter(device, a)) is None:
-        return in_kind(mean, locals())
-    return _found(on, np.mean, a, axis, dtype, out, keepdims, where, device)
+    return _found(mean, np.mean, a, axis, dtype, out, keepdims, where, device)
 
 
 @_masu.with_plain_calls
@@ -47,9 +45,7 @@ def var(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     >>> float(masu.var([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
     1.0
     """
-    if (on := adapter(device, a)) is None:
-        return in_kind(var, locals())
-    return _found(on, np.var, a, axis, dtype, out, keepdims, where, device, ddof=ddof, mean=mean, correction=correction)
+    return _found(var, np.var, a, axis, dtype, out, keepdims, where, device, ddof=ddof, mean=mean, correction=correction)
 
 
 @_masu.with_plain_calls
@@ -65,13 +61,13 @@ def std(a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=
     >>> float(masu.std([1e8 + 1, 1e8 + 2, 1e8 + 3], ddof=1))
     1.0
     """
-    if (on := adapter(device, a)) is None:
-        return in_kind(std, locals())
-    return _found(on, np.std, a, axis, dtype, out, keepdims, where, device, ddof=ddof, mean=mean, correction=correction)
+    return _found(std, np.std, a, axis, dtype, out, keepdims, where, device, ddof=ddof, mean=mean, correction=correction)
 
 
-def _found(on, numpys, a, axis, dtype, out, keepdims, where, device, **more):
+def _found(function, numpys, a, axis, dtype, out, keepdims, where, device, **more):
     """mean, var or std; `more`: what var and std have beside the mean's parameters."""
+    if (on := adapter(device, a)) is None:
+        return in_kind(function, locals() | more)
     less = -1  # this is subtracted from the number of elements; None where NumPy judges `more`
     if more:
         less = freedom(more["ddof"], more["correction"]) if more["mean"] is _NoValue else None

@@ -134,10 +134,11 @@ def _places(kth, length):
     return sorted({k % length for k in places})
 
 
-def _part(on, numpys, dtype, a, kth, axis, kind, order, out, device):
+def _part(function, numpys, dtype, a, kth, axis, kind, order, out, device):
     """partition or argpartition; `dtype`: the result's, None for that of a."""
-    name = numpys.__name__
-    data, places = on.data(a), None
+    if (on := adapter(device, a)) is None:
+        return in_kind(function, locals())
+    name, data, places = numpys.__name__, on.data(a), None
     if data is not NUMPY and order is None and kind == "introselect":
         data, along = one_axis(data, axis, dtype is _INTP)
         places = _places(kth, data.shape[along])
@@ -164,9 +165,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, devi
     >>> masu.partition([7, 1, 5, 9, 3], 2).tolist()
     [1, 3, 5, 7, 9]
     """
-    if (on := adapter(device, a)) is None:
-        return in_kind(partition, locals())
-    return _part(on, np.partition, None, a, kth, axis, kind, order, out, device)
+    return _part(partition, np.partition, None, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls
@@ -177,9 +176,7 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, out=None, d
     >>> masu.argpartition([7, 1, 5, 9, 3], 2).tolist()
     [1, 4, 2, 0, 3]
     """
-    if (on := adapter(device, a)) is None:
-        return in_kind(argpartition, locals())
-    return _part(on, np.argpartition, _INTP, a, kth, axis, kind, order, out, device)
+    return _part(argpartition, np.argpartition, _INTP, a, kth, axis, kind, order, out, device)
 
 
 @_masu.with_plain_calls

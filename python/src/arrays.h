@@ -142,7 +142,7 @@ class Array {
 // An array that is only read: `view()` in host memory, `buffer()` on a device.
 class Input : public Array {
  public:
-  explicit Input(nb::handle array) : Array(array, false) {}
+  Input(nb::handle array) : Array(array, false) {}  // NOLINT(google-explicit-constructor): see taking()
   [[nodiscard]] masu::ArrayView view() const noexcept { return {dtype_, data_, count_}; }
   [[nodiscard]] const masu::Buffer<std::byte>& buffer() const noexcept { return device_->buffer; }
   template <class T>
@@ -154,7 +154,7 @@ class Input : public Array {
 // An array that is written.
 class Output : public Array {
  public:
-  explicit Output(nb::handle array) : Array(array, true) {}
+  Output(nb::handle array) : Array(array, true) {}  // NOLINT(google-explicit-constructor)
   [[nodiscard]] masu::MutableArrayView view() const noexcept { return {dtype_, data_, count_}; }
   [[nodiscard]] masu::Buffer<std::byte>& buffer() const noexcept { return device_->buffer; }
   template <class T>
@@ -179,7 +179,7 @@ inline masu::Dtype dtype_of_totals(masu::Dtype weights) {
 
 // Columns in host memory, or on one device.
 struct Columns {
-  explicit Columns(nb::handle list) {
+  Columns(nb::handle list) {  // NOLINT(google-explicit-constructor)
     for (const nb::handle column : list) inputs.push_back(std::make_unique<Input>(column));
     for (const auto& input : inputs) {
       on_device = on_device || input->on_device();
@@ -195,11 +195,27 @@ struct Columns {
   bool on_device = false;
 };
 
-// The bins of columns, a list of masu._masu.Bins.
-inline std::vector<masu::Bins> bins_of(nb::handle list) {
-  std::vector<masu::Bins> bins;
-  for (const nb::handle column : list) bins.push_back(nb::cast<const masu::Bins&>(column));
-  return bins;
+// A function of the module, as Python calls it: its parameters that are Inputs, Outputs and Columns are made of the
+// arrays that Python gives, and hold these while it runs.
+template <class Parameter>
+struct FromPython {
+  using Type = Parameter;
+};
+template <>
+struct FromPython<const Input&> {
+  using Type = nb::handle;
+};
+template <>
+struct FromPython<const Output&> {
+  using Type = nb::handle;
+};
+template <>
+struct FromPython<const Columns&> {
+  using Type = nb::handle;
+};
+template <class Result, class... Parameters>
+auto taking(Result (*function)(Parameters...)) {
+  return [function](typename FromPython<Parameters>::Type... given) { return function(given...); };
 }
 
 }  // namespace masu_python

@@ -124,14 +124,13 @@ namespace {
 
 // (edges, bins) of own_bins(), None where there are none. `pair`: the least and the greatest element. `joint`: of a
 // column of several.
-nb::object own_bins_of(nb::handle pair, nb::handle number, bool joint) {
-  const Input given(pair);
-  const Dtype dtype = given.dtype();
+nb::object own_bins_of(const Input& pair, nb::handle number, bool joint) {
+  const Dtype dtype = pair.dtype();
   std::int64_t bins = 0;
-  if (!integer(number.ptr(), bins) || given.count() != 2) return nb::none();
+  if (!integer(number.ptr(), bins) || pair.count() != 2) return nb::none();
   Ends ends{};
   const std::size_t size = masu::size_of(dtype);
-  for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&ends[i], given.data<std::byte>() + i * size, size);
+  for (std::size_t i = 0; i < ends.size(); ++i) std::memcpy(&ends[i], pair.data<std::byte>() + i * size, size);
   std::optional<Between> own = own_bins(dtype, bins, ends);
   if (!own) return nb::none();
   if (joint) {
@@ -144,7 +143,7 @@ nb::object own_bins_of(nb::handle pair, nb::handle number, bool joint) {
 }  // namespace
 
 void register_bins(nb::module_& m) {
-  m.def("own_bins", own_bins_of);
+  m.def("own_bins", taking(own_bins_of));
 }
 
 }  // namespace masu_python

@@ -35,16 +35,13 @@ void check(const Input& in, const Input& prefixes, unsigned below) {
 }
 
 // counts: 2^width for each prefix.
-void count_digits(nb::handle data, unsigned shift, unsigned width, nb::handle fronts, nb::handle counts) {
-  const Input in(data);
-  const Input given(fronts);
-  const Output out(counts);
-  check(in, given, shift + width);
-  if (width == 0 || width > 16 || out.dtype() != masu::Dtype::i64 || out.count() != given.count() << width) {
+void count_digits(const Input& data, unsigned shift, unsigned width, const Input& prefixes, const Output& counts) {
+  check(data, prefixes, shift + width);
+  if (width == 0 || width > 16 || counts.dtype() != masu::Dtype::i64 || counts.count() != prefixes.count() << width) {
     refuse("1 to 16 bits are counted, into 2^bits int64 for each prefix");
   }
   call([&] {
-    masu::count_digits(in.view(), {shift, width, numbers(given)}, {out.data<std::uint64_t>(), out.count()});
+    masu::count_digits(data.view(), {shift, width, numbers(prefixes)}, {counts.data<std::uint64_t>(), counts.count()});
   });
 }
 
@@ -53,31 +50,26 @@ nb::bytes bytes_of(const std::vector<std::uint64_t>& keys) {
 }
 
 // The keys with one of the prefixes, as bytes of uint64.
-nb::bytes collect_keys(nb::handle data, unsigned shift, nb::handle fronts) {
-  const Input in(data);
-  const Input given(fronts);
-  check(in, given, shift);
-  if (shift >= 8 * masu::size_of(in.dtype())) refuse("a key must have bits in front");
+nb::bytes collect_keys(const Input& data, unsigned shift, const Input& prefixes) {
+  check(data, prefixes, shift);
+  if (shift >= 8 * masu::size_of(data.dtype())) refuse("a key must have bits in front");
   std::vector<std::uint64_t> found;
-  call([&] { masu::collect_keys(in.view(), shift, numbers(given), found); });
+  call([&] { masu::collect_keys(data.view(), shift, numbers(prefixes), found); });
   return bytes_of(found);
 }
 
 // counts: four for each interval, to which are added the keys below it, at its lower end, between, and at its upper
 // end. Returns the keys between the ends of each as bytes of uint64.
-nb::list bracket_keys(nb::handle data, nb::handle lows, nb::handle highs, nb::handle counts) {
-  const Input in(data);
-  const Input low(lows);
-  const Input high(highs);
-  const Output out(counts);
-  const bool fits = !in.on_device() && low.dtype() == masu::Dtype::u64 && high.dtype() == masu::Dtype::u64 &&
-                    high.count() == low.count() && out.dtype() == masu::Dtype::i64 && out.count() == 4 * low.count();
+nb::list bracket_keys(const Input& data, const Input& lows, const Input& highs, const Output& counts) {
+  const bool fits = !data.on_device() && lows.dtype() == masu::Dtype::u64 && highs.dtype() == masu::Dtype::u64 &&
+                    highs.count() == lows.count() && counts.dtype() == masu::Dtype::i64 &&
+                    counts.count() == 4 * lows.count();
   if (!fits) refuse("host data, two ends of uint64 and four counts of int64 for each interval are required");
   std::vector<masu::KeyInterval> intervals;
-  for (std::uint64_t i = 0; i < low.count(); ++i) intervals.push_back({numbers(low)[i], numbers(high)[i]});
-  call([&] { masu::bracket_keys(in.view(), intervals); });
+  for (std::uint64_t i = 0; i < lows.count(); ++i) intervals.push_back({numbers(lows)[i], numbers(highs)[i]});
+  call([&] { masu::bracket_keys(data.view(), intervals); });
   nb::list result;
-  auto* count = out.data<std::uint64_t>();
+  auto* count = counts.data<std::uint64_t>();
   for (const masu::KeyInterval& found : intervals) {
     for (const std::uint64_t some : {found.below, found.at_low, found.between.size(), found.at_high}) *count++ += some;
     result.append(bytes_of(found.between));
@@ -85,32 +77,28 @@ nb::list bracket_keys(nb::handle data, nb::handle lows, nb::handle highs, nb::ha
   return result;
 }
 
-void keys_of(nb::handle data, nb::handle result) {
-  const Input in(data);
-  const Output out(result);
-  if (in.on_device() || out.dtype() != masu::Dtype::u64 || out.count() != in.count())
+void keys_of(const Input& data, const Output& keys) {
+  if (data.on_device() || keys.dtype() != masu::Dtype::u64 || keys.count() != data.count())
     refuse("a uint64 for each element");
-  call([&] { masu::keys_of_elements(in.view(), out.data<std::uint64_t>()); });
+  call([&] { masu::keys_of_elements(data.view(), keys.data<std::uint64_t>()); });
 }
 
 // The elements of keys: a zero is +0, a NaN the quiet one.
-void elements_of(nb::handle keys, nb::handle result) {
-  const Input in(keys);
-  const Output out(result);
-  if (in.on_device() || in.dtype() != masu::Dtype::u64 || out.count() != in.count())
+void elements_of(const Input& keys, const Output& elements) {
+  if (keys.on_device() || keys.dtype() != masu::Dtype::u64 || elements.count() != keys.count())
     refuse("an element for each uint64");
-  masu::elements_of_keys(in.data<std::uint64_t>(), out.view());
+  masu::elements_of_keys(keys.data<std::uint64_t>(), elements.view());
 }
 
 }  // namespace
 
 void register_digits(nb::module_& m) {
   using nb::arg;
-  m.def("count_digits", count_digits, arg("data"), arg("shift"), arg("width"), arg("prefixes"), arg("counts"));
-  m.def("collect_keys", collect_keys, arg("data"), arg("shift"), arg("prefixes"));
-  m.def("bracket_keys", bracket_keys, arg("data"), arg("lows"), arg("highs"), arg("counts"));
-  m.def("keys_of", keys_of, arg("data"), arg("keys"));
-  m.def("elements_of", elements_of, arg("keys"), arg("elements"));
+  m.def("count_digits", taking(count_digits), arg("data"), arg("shift"), arg("width"), arg("prefixes"), arg("counts"));
+  m.def("collect_keys", taking(collect_keys), arg("data"), arg("shift"), arg("prefixes"));
+  m.def("bracket_keys", taking(bracket_keys), arg("data"), arg("lows"), arg("highs"), arg("counts"));
+  m.def("keys_of", taking(keys_of), arg("data"), arg("keys"));
+  m.def("elements_of", taking(elements_of), arg("keys"), arg("elements"));
 }
 
 }  // namespace masu_python

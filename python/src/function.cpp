@@ -62,10 +62,11 @@ constexpr Function functions[] = {
 };
 
 // By Name.
-constexpr std::array<const char*, static_cast<std::size_t>(Name::count)> asked_names = {
-    "axis",          "dtype", "out",     "keepdims", "ddof",        "kind",    "descending",   "initial",
-    "kth",           "k",     "largest", "lengths",  "index_dtype", "side",    "return_index", "return_inverse",
-    "return_counts", "q",     "method",  "bins",     "range",       "density", "weights",      "minlength"};
+constexpr const char* asked_names[] = {
+#define MASU_TEXT(name) #name,
+    MASU_ASKED_NAMES(MASU_TEXT)
+#undef MASU_TEXT
+};
 // Parameters that are True, False or not given where a call on tensors is plain.
 constexpr std::string_view flags[] = {"density",      "descending",     "keepdims",      "largest",
                                       "return_index", "return_inverse", "return_counts", "sorted"};
@@ -102,8 +103,8 @@ class Signature {
       if (is_among(flags)) flags_ |= bit;
       if (is_among(absent) || (text == "axis" && function.along == Along::nothing)) absent_ |= bit;
       const auto asked = std::ranges::find(asked_names, text);
-      if (asked != asked_names.end())
-        places_[static_cast<std::size_t>(asked - asked_names.begin())] = static_cast<std::int8_t>(i);
+      if (asked != std::end(asked_names))
+        places_[static_cast<std::size_t>(asked - std::begin(asked_names))] = static_cast<std::int8_t>(i);
     }
   }
 

@@ -9,6 +9,7 @@
 #include <masu/reduce.h>
 #include <masu/row_histogram.h>
 #include <masu/weighted_histogram.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,28 +18,25 @@ namespace masu_python {
 namespace {
 
 // The bins with which masu counts what NumPy counts between even edges; None where NumPy has to count.
-nb::object even_bins(nb::handle edges, nb::handle data, double lo, double hi, bool of_data, bool joint) {
-  const Input numbers(edges);
-  const auto found = masu::bins_with_edges({lo, hi, false}, of_data, {numbers.data<double>(), numbers.count()},
-                                           Input(data).dtype(), joint);
+nb::object even_bins(const Input& edges, const Input& data, double lo, double hi, bool of_data, bool joint) {
+  const auto found =
+      masu::bins_with_edges({lo, hi, false}, of_data, {edges.data<double>(), edges.count()}, data.dtype(), joint);
   return found ? nb::cast(*found) : nb::none();
 }
 
-masu::Bins bins_between(nb::handle edges) {
-  const Input numbers(edges);
-  return masu::Bins::edges({numbers.data<double>(), numbers.data<double>() + numbers.count()});
+masu::Bins bins_between(const Input& edges) {
+  return masu::Bins::edges({edges.data<double>(), edges.data<double>() + edges.count()});
 }
 
 // All edges of bins of equal ratio, which must fit `edges`.
-void logarithmic_edges(double lo, double hi, nb::handle edges) {
-  const Output out(edges);
+void logarithmic_edges(double lo, double hi, const Output& edges) {
   call([&] {
-    if (out.count() < 2) {
+    if (edges.count() < 2) {
       throw masu::Error(masu::ErrorCode::invalid_argument, "Bins.logarithmic: there must be at least 1 bin");
     }
     const std::vector<double> found =
-        masu::bin_edges(masu::Bins::logarithmic(out.count() - 1, lo, hi), masu::Dtype::f64);
-    std::ranges::copy(found, out.data<double>());
+        masu::bin_edges(masu::Bins::logarithmic(edges.count() - 1, lo, hi), masu::Dtype::f64);
+    std::ranges::copy(found, edges.data<double>());
   });
 }
 
@@ -58,11 +56,8 @@ void put(const Output& output, std::span<const U> values, const char* what) {
 }
 
 // counts: rows * channels * bins; extras: below, above, NaN of each.
-void histogram(nb::handle data, const masu::Bins& bins, std::uint64_t rows, unsigned channels, nb::handle counts,
-               nb::handle extras, const masu::Device& device) {
-  const Input in(data);
-  const Output out(counts);
-  const Output rest(extras);
+void histogram(const Input& in, const masu::Bins& bins, std::uint64_t rows, unsigned channels, const Output& counts,
+               const Output& extras, const masu::Device& device) {
   call([&] {
     masu::HistogramOptions options;
     options.channels = channels;
@@ -70,13 +65,13 @@ void histogram(nb::handle data, const masu::Bins& bins, std::uint64_t rows, unsi
     if (rows == 1 && channels == 1) {
       const masu::Histogram result = in.on_device() ? masu::histogram(in.buffer(), in.dtype(), bins, options)
                                                     : masu::histogram(device, in.view(), bins, options);
-      put<std::int64_t>(out, result.counts(), "counts");
+      put<std::int64_t>(counts, result.counts(), "counts");
       outside = {result.below(), result.above(), result.nan()};
     } else {
       const masu::RowHistograms result = in.on_device()
                                              ? masu::row_histograms(in.buffer(), in.dtype(), rows, bins, options)
                                              : masu::row_histograms(device, in.view(), rows, bins, options);
-      put<std::int64_t>(out, result.counts(), "counts");
+      put<std::int64_t>(counts, result.counts(), "counts");
       for (std::uint64_t row = 0; row < rows; ++row) {
         for (unsigned channel = 0; channel < channels; ++channel) {
           outside.push_back(result.below(row, channel));
@@ -85,48 +80,38 @@ void histogram(nb::handle data, const masu::Bins& bins, std::uint64_t rows, unsi
         }
       }
     }
-    put<std::int64_t>(rest, std::span<const std::uint64_t>(outside), "extras");
+    put<std::int64_t>(extras, std::span<const std::uint64_t>(outside), "extras");
   });
 }
 
 // The same of one row in device memory, into device memory: `counts` gets those of the bins, then below, above, NaN;
 // `edges` gets `numbers`, which the caller may have in another dtype than the bins have them.
-void histogram_there(nb::handle data, const masu::Bins& bins, nb::handle counts, nb::handle numbers, nb::handle edges,
-                     const masu::Device& device) {
-  const Input in(data);
-  const Output out(counts);
-  const Input given(numbers);
-  const Output copy(edges);
+void histogram_there(const Input& data, const masu::Bins& bins, const Output& counts, const Input& numbers,
+                     const Output& edges, const masu::Device& device) {
   call([&] {
     masu::Stream stream(device);
-    stream.write_bytes(copy.buffer(), 0, given.data<std::byte>(), copy.buffer().size_bytes());
-    masu::histogram(in.buffer(), in.dtype(), bins, out.buffer());
+    stream.write_bytes(edges.buffer(), 0, numbers.data<std::byte>(), edges.buffer().size_bytes());
+    masu::histogram(data.buffer(), data.dtype(), bins, counts.buffer());
     stream.finish();
   });
 }
 
 // counts: f64, one for each joint bin, as numpy.histogramdd has them.
-void joint_histogram(nb::handle columns, nb::handle bins, nb::handle counts, const masu::Device& device) {
-  const Columns in(columns);
-  const std::vector<masu::Bins> which = bins_of(bins);
-  const Output out(counts);
+void joint_histogram(const Columns& in, const std::vector<masu::Bins>& bins, const Output& counts,
+                     const masu::Device& device) {
   call([&] {
-    const masu::JointHistogram result = in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
-                                                     : masu::joint_histogram(device, in.views, which);
-    put<double>(out, result.counts(), "counts");
+    const masu::JointHistogram result = in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), bins)
+                                                     : masu::joint_histogram(device, in.views, bins);
+    put<double>(counts, result.counts(), "counts");
   });
 }
 
 // totals: f64, i64 or u64, rows * joint bins; extras: what is in no joint bin, in the same dtype; variances: f64, of
 // each row's joint bins and then of its extras, or None. `wrap`: integer totals modulo 2^64, else one that does not fit
 // is an error.
-void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins, std::uint64_t rows, nb::handle totals,
-                        nb::handle extras, nb::handle variances, bool wrap, const masu::Device& device) {
-  const Columns in(columns);
-  const Input by(weights);
-  const std::vector<masu::Bins> which = bins_of(bins);
-  const Output out(totals);
-  const Output rest(extras);
+void weighted_histogram(const Columns& in, const Input& by, const std::vector<masu::Bins>& bins, std::uint64_t rows,
+                        const Output& totals, const Output& extras, nb::handle variances, bool wrap,
+                        const masu::Device& device) {
   std::optional<Output> squares;
   if (!variances.is_none()) squares.emplace(variances);
   call([&] {
@@ -135,19 +120,19 @@ void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
     options.variances = squares.has_value();
     options.wrap = wrap;
     const masu::WeightedHistogram result =
-        in.on_device ? masu::weighted_joint_histogram(in.buffers, in.dtype(), by.buffer(), by.dtype(), which, options)
-                     : masu::weighted_joint_histogram(device, in.views, by.view(), which, options);
+        in.on_device ? masu::weighted_joint_histogram(in.buffers, in.dtype(), by.buffer(), by.dtype(), bins, options)
+                     : masu::weighted_joint_histogram(device, in.views, by.view(), bins, options);
     const std::uint64_t joint_bins = result.totals().size();
     const std::uint64_t more = result.extra_totals().size();
-    require_count(out, rows * joint_bins, "totals");
-    require_count(rest, rows * more, "extras");
+    require_count(totals, rows * joint_bins, "totals");
+    require_count(extras, rows * more, "extras");
     if (squares) require_count(*squares, rows * (joint_bins + more), "variances");
     const auto place = [](const masu::ArrayView& values, const Output& target, std::uint64_t first) {
       std::memcpy(target.data<std::byte>() + first * sizeof(double), values.data, values.count * sizeof(double));
     };
     for (std::uint64_t row = 0; row < rows; ++row) {
-      place(totals_in(out.dtype(), result, row, false), out, row * joint_bins);
-      place(totals_in(out.dtype(), result, row, true), rest, row * more);
+      place(totals_in(totals.dtype(), result, row, false), totals, row * joint_bins);
+      place(totals_in(totals.dtype(), result, row, true), extras, row * more);
       if (!squares) continue;
       place(masu::ArrayView(result.variances(row)), *squares, row * (joint_bins + more));
       place(masu::ArrayView(result.extra_variances(row)), *squares, row * (joint_bins + more) + joint_bins);
@@ -157,23 +142,21 @@ void weighted_histogram(nb::handle columns, nb::handle weights, nb::handle bins,
 
 // The least and the greatest value into `pair`; a NaN is both. Of the finite ones only where that is asked for; false
 // where there are none.
-bool extremes(nb::handle data, nb::handle pair, bool finite, const masu::Device& device) {
-  const Input in(data);
-  const Output out(pair);
+bool extremes(const Input& in, const Output& pair, bool finite, const masu::Device& device) {
   return call([&] {
     if (finite && masu::is_float(in.dtype())) {
       const auto range =
           in.on_device() ? masu::finite_range(in.buffer(), in.dtype()) : masu::finite_range(device, in.view());
       const double ends[] = {range ? range->lo : 0, range ? range->hi : 0};
-      put<double>(out, std::span<const double>(ends), "extremes");
+      put<double>(pair, std::span<const double>(ends), "extremes");
       return range.has_value();
     }
     const masu::ReduceResult result = in.on_device() ? masu::reduce(in.buffer(), in.dtype(), masu::ReduceOp::minmax)
                                                      : masu::reduce(device, in.view(), masu::ReduceOp::minmax);
     const std::size_t bytes = masu::size_of(in.dtype());
-    require_count(out, 2, "extremes");
-    std::memcpy(out.data<std::byte>(), result.min_values().data, bytes);
-    std::memcpy(out.data<std::byte>() + bytes, result.max_values().data, bytes);
+    require_count(pair, 2, "extremes");
+    std::memcpy(pair.data<std::byte>(), result.min_values().data, bytes);
+    std::memcpy(pair.data<std::byte>() + bytes, result.max_values().data, bytes);
     return true;
   });
 }
@@ -182,17 +165,17 @@ bool extremes(nb::handle data, nb::handle pair, bool finite, const masu::Device&
 
 void register_histogram(nb::module_& m) {
   nb::class_<masu::Bins>(m, "Bins").def_prop_ro("size", &masu::Bins::size);
-  m.def("even_bins", even_bins);
-  m.def("bins_between", bins_between);
-  m.def("logarithmic_edges", logarithmic_edges);
+  m.def("even_bins", taking(even_bins));
+  m.def("bins_between", taking(bins_between));
+  m.def("logarithmic_edges", taking(logarithmic_edges));
   m.def("integer_bins", &masu::Bins::integers);
-  m.def("histogram", histogram);
-  m.def("histogram_there", histogram_there);
-  m.def("joint_histogram", joint_histogram);
-  m.def("weighted_histogram", weighted_histogram, nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
+  m.def("histogram", taking(histogram));
+  m.def("histogram_there", taking(histogram_there));
+  m.def("joint_histogram", taking(joint_histogram));
+  m.def("weighted_histogram", taking(weighted_histogram), nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
         nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("wrap"),
         nb::arg("device"));
-  m.def("extremes", extremes);
+  m.def("extremes", taking(extremes));
 }
 
 }  // namespace masu_python

@@ -50,12 +50,10 @@ void on_stream(const Input& input, const F& work) {
   stream.finish();
 }
 
-// Calls work(stream, input, output) of arrays on a device, without the GIL, and waits for it.
+// The same without the GIL.
 template <class F>
-void fill_there(nb::handle data, nb::handle result, const F& work) {
-  const Input input(data);
-  const Output output(result);
-  call([&] { on_stream(input, [&](masu::Stream& stream) { work(stream, input, output); }); });
+void call_there(const Input& input, const F& work) {
+  call([&] { on_stream(input, work); });
 }
 
 inline const masu::Device& this_cpu() {

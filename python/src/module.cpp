@@ -120,17 +120,8 @@ NB_MODULE(_masu, m) {
   m.attr("DTYPES") = nb::tuple(dtypes);
   nb::register_exception_translator(translate);
   m.def("telling", telling, nb::arg("tell"), nb::arg("all"), nb::arg("work"));
-  register_device(m);
-  register_device_array(m);
-  register_quantiles(m);
-  register_digits(m);
-  register_bincount(m);
-  register_bins(m);
-  register_histogram(m);
-  register_order(m);
-  register_states(m);
-  register_sums(m);
-  register_program(m);
-  register_functions(m);
-  register_io(m);
+  for (Register* const each : {register_device, register_device_array, register_quantiles, register_digits,
+                               register_bincount, register_bins, register_histogram, register_order, register_states,
+                               register_sums, register_program, register_functions, register_io})
+    each(m);
 }

@@ -40,9 +40,8 @@ masu::MutableArrayView unsigned_view(const Output& output) {
 }
 
 // The elements of rows in order, or with `places` where these come from.
-void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device, bool descending, bool places) {
-  const Input input(data);
-  const Output output(result);
+void sort(const Input& input, const Output& output, std::uint64_t rows, const Device& device, bool descending,
+          bool places) {
   const masu::SortOptions options = sort_options(rows, descending);
   call([&] {
     if (input.on_device()) {
@@ -58,9 +57,7 @@ void sort(nb::handle data, nb::handle result, std::uint64_t rows, const Device& 
 }
 
 // The same of rows that are parted. On a device several places, and those of several rows, come from sorting.
-void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Places& kth, bool places) {
-  const Input input(data);
-  const Output output(result);
+void partition(const Input& input, const Output& output, std::uint64_t rows, const Places& kth, bool places) {
   call([&] {
     if (!input.on_device()) {
       if (places) masu::argpartition_rows(input.view(), rows, kth, {output.data<std::uint64_t>(), output.count()});
@@ -79,18 +76,15 @@ void partition(nb::handle data, nb::handle result, std::uint64_t rows, const Pla
 }
 
 // Whether all bytes in host memory are 0 or 1.
-bool truth_values(nb::handle bytes) {
+bool truth_values(const Input& bytes) {
   constexpr std::uint64_t worth_threads = std::uint64_t{4} << 20;
-  const Input input(bytes);
-  const auto* const values = input.data<std::uint8_t>();
-  if (input.count() < worth_threads) return are_truth_values(values, input.count());
-  return call([&] { return masu::reduce(this_cpu(), input.view(), masu::ReduceOp::max).max<std::uint8_t>() <= 1; });
+  if (bytes.count() < worth_threads) return are_truth_values(bytes.data<std::uint8_t>(), bytes.count());
+  return call([&] { return masu::reduce(this_cpu(), bytes.view(), masu::ReduceOp::max).max<std::uint8_t>() <= 1; });
 }
 
 // How many of the bytes are not 0.
-std::uint64_t count_true(nb::handle bytes) {
-  const Input input(bytes);
-  return call([&] { return masu::reduce(this_cpu(), input.view(), masu::ReduceOp::count_nonzero).nonzero()[0]; });
+std::uint64_t count_true(const Input& bytes) {
+  return call([&] { return masu::reduce(this_cpu(), bytes.view(), masu::ReduceOp::count_nonzero).nonzero()[0]; });
 }
 
 // Whether there are zeros of both signs, or the array cannot be looked at.
@@ -116,18 +110,15 @@ void copy(nb::handle from, nb::handle to) {
 }
 
 // In device memory: outer x length x inner elements as outer x inner x length.
-void swap_axes(nb::handle data, nb::handle result, std::uint64_t outer, std::uint64_t length) {
-  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+void swap_axes(const Input& input, const Output& output, std::uint64_t outer, std::uint64_t length) {
+  call_there(input, [&](masu::Stream& stream) {
     masu::swap_axes(stream, masu::size_of(input.dtype()), input.buffer(), outer, length,
                     input.count() / (outer * length), output.buffer());
   });
 }
 
 // On a device: result[i] = data[indices[i]] of each row.
-void gather(nb::handle data, nb::handle indices, nb::handle result, std::uint64_t rows) {
-  const Input input(data);
-  const Input places(indices);
-  const Output output(result);
+void gather(const Input& input, const Input& places, const Output& output, std::uint64_t rows) {
   call([&] {
     masu::gather(input.buffer(), masu::size_of(input.dtype()), places.buffer(), Dtype::u64, output.buffer(),
                  {.rows = rows});
@@ -135,19 +126,13 @@ void gather(nb::handle data, nb::handle indices, nb::handle result, std::uint64_
 }
 
 // On a device: result[indices[i]] = data[i].
-void scatter(nb::handle data, nb::handle indices, nb::handle result) {
-  const Input input(data);
-  const Input places(indices);
-  const Output output(result);
+void scatter(const Input& input, const Input& places, const Output& output) {
   call([&] {
     masu::scatter(input.buffer(), masu::size_of(input.dtype()), places.buffer(), Dtype::u64, output.buffer());
   });
 }
 
-void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool right, const Device& device) {
-  const Input data(sorted);
-  const Input sought(values);
-  const Output output(result);
+void searchsorted(const Input& data, const Input& sought, const Output& output, bool right, const Device& device) {
   call([&] {
     const masu::SearchOptions options{.side = right ? masu::Side::right : masu::Side::left};
     if (data.on_device()) {
@@ -158,14 +143,12 @@ void searchsorted(nb::handle sorted, nb::handle values, nb::handle result, bool 
   });
 }
 
-void group(nb::handle ids, nb::handle counts, nb::handle offsets, nb::handle order, const Device& device) {
-  const Input input(ids);
-  const std::array<Output, 3> to{Output(counts), Output(offsets), Output(order)};
+void group(const Input& ids, const Output& counts, const Output& offsets, const Output& order, const Device& device) {
   call([&] {
-    if (input.on_device()) {
-      masu::group(input.buffer(), input.dtype(), {to[0].buffer(), to[1].buffer(), to[2].buffer()});
+    if (ids.on_device()) {
+      masu::group(ids.buffer(), ids.dtype(), {counts.buffer(), offsets.buffer(), order.buffer()});
     } else {
-      masu::group(device, input.view(), unsigned_view(to[0]), unsigned_view(to[1]), unsigned_view(to[2]));
+      masu::group(device, ids.view(), unsigned_view(counts), unsigned_view(offsets), unsigned_view(order));
     }
   });
 }
@@ -210,8 +193,7 @@ std::array<nb::object, 4> distinct(const Device& device, const masu::ArrayView& 
 }
 
 // The same on any device.
-nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const Device& device) {
-  const Input input(data);
+nb::tuple unique(const Input& input, bool indices, bool inverse, bool counts, const Device& device) {
   const masu::UniqueOptions options{.counts = counts, .indices = indices, .inverse = inverse};
   if (input.on_device()) {
     auto found = call([&] { return masu::unique(input.buffer(), input.dtype(), options); });
@@ -227,19 +209,13 @@ nb::tuple unique(nb::handle data, bool indices, bool inverse, bool counts, const
 }
 
 // The elements in device memory whose flag is true, in their order, to the front of `result`; their number.
-std::uint64_t chosen(nb::handle data, nb::handle flags, nb::handle result) {
-  const Input input(data);
-  const Input mask(flags);
-  const Output output(result);
+std::uint64_t chosen(const Input& input, const Input& mask, const Output& output) {
   return call(
       [&] { return masu::compact(input.buffer(), masu::size_of(input.dtype()), mask.buffer(), output.buffer()); });
 }
 
 // All elements in device memory, but zeros in place of those whose flag is false.
-void zeros_elsewhere(nb::handle data, nb::handle flags, nb::handle result) {
-  const Input input(data);
-  const Input mask(flags);
-  const Output output(result);
+void zeros_elsewhere(const Input& input, const Input& mask, const Output& output) {
   const std::size_t size = masu::size_of(input.dtype());
   call([&] {
     const Device& device = input.buffer().device();
@@ -257,15 +233,12 @@ void zeros_elsewhere(nb::handle data, nb::handle flags, nb::handle result) {
   });
 }
 
-void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t k, bool largest, std::uint64_t rows,
-          const Device& device, nb::handle lengths) {
-  const Input input(data);
+void topk(const Input& input, const Output& values, const Output& indices, std::uint64_t k, bool largest,
+          std::uint64_t rows, const Device& device, nb::handle lengths) {
   std::optional<Input> each;
   if (!lengths.is_none()) each.emplace(lengths);
-  const Output best(values);
-  const Output where(indices);
   call([&] {
-    masu::TopkOptions options{.largest = largest, .rows = rows, .index_dtype = where.dtype()};
+    masu::TopkOptions options{.largest = largest, .rows = rows, .index_dtype = indices.dtype()};
     std::optional<masu::Buffer<const std::byte>> here;
     if (each) {
       options.lengths_dtype = each->dtype();
@@ -278,10 +251,11 @@ void topk(nb::handle data, nb::handle values, nb::handle indices, std::uint64_t 
       }
     }
     if (input.on_device()) {
-      masu::topk(input.buffer(), input.dtype(), k, best.buffer(), where.buffer(), options);
+      masu::topk(input.buffer(), input.dtype(), k, values.buffer(), indices.buffer(), options);
       return;
     }
-    copy_first(masu::topk(device, input.view(), k, options), k, best.data<void>(), where.data<void>(), where.dtype());
+    copy_first(masu::topk(device, input.view(), k, options), k, values.data<void>(), indices.data<void>(),
+               indices.dtype());
   });
 }
 
@@ -322,21 +296,21 @@ PyObject* plain::unique(const Arguments& values) {
 }
 
 void register_order(nb::module_& m) {
-  m.def("sort", sort);
-  m.def("partition", partition);
+  m.def("sort", taking(sort));
+  m.def("partition", taking(partition));
   m.def("copy", copy);
-  m.def("swap_axes", swap_axes);
-  m.def("gather", gather);
-  m.def("scatter", scatter);
-  m.def("chosen", chosen);
-  m.def("zeros_elsewhere", zeros_elsewhere);
-  m.def("are_truth_values", truth_values);
-  m.def("count_true", count_true);
+  m.def("swap_axes", taking(swap_axes));
+  m.def("gather", taking(gather));
+  m.def("scatter", taking(scatter));
+  m.def("chosen", taking(chosen));
+  m.def("zeros_elsewhere", taking(zeros_elsewhere));
+  m.def("are_truth_values", taking(truth_values));
+  m.def("count_true", taking(count_true));
   m.def("has_both_zeros", has_both_zeros);
-  m.def("searchsorted", searchsorted);
-  m.def("group", group);
-  m.def("unique", unique);
-  m.def("topk", topk, nb::arg("data"), nb::arg("values"), nb::arg("indices"), nb::arg("k"), nb::arg("largest"),
+  m.def("searchsorted", taking(searchsorted));
+  m.def("group", taking(group));
+  m.def("unique", taking(unique));
+  m.def("topk", taking(topk), nb::arg("data"), nb::arg("values"), nb::arg("indices"), nb::arg("k"), nb::arg("largest"),
         nb::arg("rows"), nb::arg("device"), nb::arg("lengths") = nb::none());
 }
 

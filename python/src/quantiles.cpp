@@ -86,16 +86,13 @@ bool append_quantiles(std::string& key, PyObject* q) {
 
 }  // namespace
 
-std::vector<masu::QuantilePoint> points_of(nb::handle first, nb::handle second, nb::handle weights, nb::handle kinds) {
-  const Input previous(first);
-  const Input next(second);
-  const Input weight(weights);
-  const Input kind(kinds);
+std::vector<masu::QuantilePoint> points_of(const Input& first, const Input& second, const Input& weights,
+                                           const Input& kinds) {
   std::vector<masu::QuantilePoint> points;
-  for (std::uint64_t i = 0; i < kind.count(); ++i) {
-    points.push_back({static_cast<std::uint64_t>(previous.data<std::int64_t>()[i]),
-                      static_cast<std::uint64_t>(next.data<std::int64_t>()[i]), weight.data<double>()[i],
-                      static_cast<masu::QuantilePoint::Kind>(kind.data<std::uint8_t>()[i])});
+  for (std::uint64_t i = 0; i < kinds.count(); ++i) {
+    points.push_back({static_cast<std::uint64_t>(first.data<std::int64_t>()[i]),
+                      static_cast<std::uint64_t>(second.data<std::int64_t>()[i]), weights.data<double>()[i],
+                      static_cast<masu::QuantilePoint::Kind>(kinds.data<std::uint8_t>()[i])});
   }
   return points;
 }
@@ -126,7 +123,8 @@ void answer(const Question& question, Points& points) {
       ask(question.percent, question.length, dtype, nb::borrow(question.q), nb::borrow(question.method));
   Points answered;
   if (!found.is_none()) {
-    answered.list = points_of(found[0], found[1], found[2], found[3]);
+    const auto part = [&](int i) { return Input(nb::object(found[i])); };
+    answered.list = points_of(part(0), part(1), part(2), part(3));
     switch (nb::cast<int>(found[4])) {
       case 2: answered.result = masu::Dtype::f16; break;
       case 4:  // of bf16 in f32, and rounded once
@@ -269,35 +267,33 @@ PyObject* plain::quantile(const Arguments& values) {
 namespace {
 
 // On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
-void medians(nb::handle data, nb::handle result, std::uint64_t rows, bool nan) {
-  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+void medians(const Input& input, const Output& output, std::uint64_t rows, bool nan) {
+  call_there(input, [&](masu::Stream& stream) {
     const masu::SelectionOptions options{.rows = rows};
     if (nan) masu::nan_median(stream, input.buffer(), input.dtype(), output.buffer(), options);
     else masu::median(stream, input.buffer(), input.dtype(), output.buffer(), options);
   });
 }
 
-void nan_quantiles(nb::handle data, nb::handle result, std::uint64_t rows, const char* method, nb::handle q) {
-  const Input wanted(q);
-  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+void nan_quantiles(const Input& input, const Output& output, std::uint64_t rows, const char* method, const Input& q) {
+  call_there(input, [&](masu::Stream& stream) {
     masu::nan_quantiles(stream, input.buffer(), input.dtype(), masu::quantile_method_from_name(method),
-                        {wanted.data<double>(), wanted.count()}, output.buffer(), output.dtype(), {.rows = rows});
+                        {q.data<double>(), q.count()}, output.buffer(), output.dtype(), {.rows = rows});
   });
 }
 
-void quantiles(nb::handle data, nb::handle result, std::uint64_t rows, nb::handle first, nb::handle second,
-               nb::handle weights, nb::handle kinds) {
+void quantiles(const Input& input, const Output& output, std::uint64_t rows, const Input& first, const Input& second,
+               const Input& weights, const Input& kinds) {
   const std::vector<masu::QuantilePoint> points = points_of(first, second, weights, kinds);
-  fill_there(data, result, [&](masu::Stream& stream, const Input& input, const Output& output) {
+  call_there(input, [&](masu::Stream& stream) {
     masu::quantiles(stream, input.buffer(), input.dtype(), points, output.buffer(), output.dtype(), {.rows = rows});
   });
 }
 
 // What points_of() takes, by the formulas of a method.
-nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle q) {
-  const Input quantiles(q);
-  const auto points = masu::quantile_points(masu::quantile_method_from_name(method), length,
-                                            {quantiles.data<double>(), quantiles.count()});
+nb::tuple points_of_method(const char* method, std::uint64_t length, const Input& q) {
+  const auto points =
+      masu::quantile_points(masu::quantile_method_from_name(method), length, {q.data<double>(), q.count()});
   nb::list previous;
   nb::list next;
   nb::list weights;
@@ -314,10 +310,10 @@ nb::tuple points_of_method(const char* method, std::uint64_t length, nb::handle 
 }  // namespace
 
 void register_quantiles(nb::module_& m) {
-  m.def("medians", medians);
-  m.def("nan_quantiles", nan_quantiles);
-  m.def("points_of_method", points_of_method);
-  m.def("quantiles", quantiles);
+  m.def("medians", taking(medians));
+  m.def("nan_quantiles", taking(nan_quantiles));
+  m.def("points_of_method", taking(points_of_method));
+  m.def("quantiles", taking(quantiles));
 }
 
 }  // namespace masu_python

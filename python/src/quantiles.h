@@ -15,7 +15,8 @@
 namespace masu_python {
 
 // From arrays of int64, int64, float64 and uint8.
-std::vector<masu::QuantilePoint> points_of(nb::handle first, nb::handle second, nb::handle weights, nb::handle kinds);
+std::vector<masu::QuantilePoint> points_of(const Input& first, const Input& second, const Input& weights,
+                                           const Input& kinds);
 
 // NumPy's answer for a q, a method and the length of a line.
 struct Points {

@@ -15,6 +15,7 @@
 #include <masu/unique.h>
 #include <masu/weighted_histogram.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,8 +52,7 @@ class Held {
       return f(state_);
     });
   }
-  void add(nb::handle data) {
-    const Input in(data);
+  void add(const Input& in) {
     with([&](State& state) {
       if constexpr (requires { state.add_buffer(in.buffer(), in.dtype()); }) {
         if (in.on_device()) return state.add_buffer(in.buffer(), in.dtype());
@@ -75,10 +75,9 @@ class Held {
     return nb::bytes(found.data(), found.size() * sizeof(std::int64_t));
   }
   // A state of the same kind that holds what integers() of others add up to.
-  [[nodiscard]] Held* with_integers(nb::handle integers) const {
-    const Input in(integers);
+  [[nodiscard]] Held* with_integers(const Input& integers) const {
     return with([&](const State& state) {
-      return new Held(of_integers(state, {static_cast<const std::int64_t*>(in.view().data), in.view().count}));
+      return new Held(of_integers(state, {integers.data<std::int64_t>(), integers.count()}));
     });
   }
 
@@ -110,7 +109,7 @@ template <class State>
 nb::class_<Held<State>> define_sum_state(nb::module_& m, const char* name) {
   return define_state<State>(m, name)
       .def("integers", &Held<State>::integers)
-      .def("with_integers", &Held<State>::with_integers);
+      .def("with_integers", [](const Held<State>& held, nb::handle integers) { return held.with_integers(integers); });
 }
 
 template <class T>
@@ -151,7 +150,7 @@ auto maker_of_dtype() {
 template <class State>
 nb::class_<Held<State>> define_accumulator(nb::module_& m, const char* name) {
   return define_state<State>(m, name)
-      .def("add", &Held<State>::add)
+      .def("add", [](Held<State>& held, nb::handle data) { held.add(data); })
       .def("dtype", reader<State>(&State::dtype, as_text))
       .def("count", reader<State>(&State::count));
 }
@@ -207,9 +206,8 @@ void define_topk_class(nb::module_& m) {
 
 void define_quantile_class(nb::module_& m) {
   using State = masu::QuantileFinder;
-  const auto make = [](const Device& device, masu::Dtype dtype, nb::handle q, const std::string& method) {
-    const Input in(q);
-    return State(device, dtype, {in.data<double>(), in.count()}, {.method = masu::quantile_method_from_name(method)});
+  const auto make = [](const Device& device, masu::Dtype dtype, const Input& q, const std::string& method) {
+    return State(device, dtype, {q.data<double>(), q.count()}, {.method = masu::quantile_method_from_name(method)});
   };
   // The quantiles, and the elements where all of them are some.
   const auto result = [](const Held<State>& held) {
@@ -248,14 +246,12 @@ void define_distinct_classes(nb::module_& m) {
 void define_rows_class(nb::module_& m) {
   using State = masu::RowHistograms;
   define_sum_state<State>(m, "RowHistograms")
-      .def_static("of",
-                  [](nb::handle data, const masu::Bins& bins, std::uint64_t rows, const Device& device) {
-                    const Input in(data);
+      .def_static("of", taking(+[](const Input& in, const masu::Bins& bins, std::uint64_t rows, const Device& device) {
                     return call([&] {
                       return new Held(in.on_device() ? masu::row_histograms(in.buffer(), in.dtype(), rows, bins)
                                                      : masu::row_histograms(device, in.view(), rows, bins));
                     });
-                  })
+                  }))
       .def("dtype", reader<State>(&State::dtype, as_text))
       .def("rows", reader<State>(&State::rows))
       .def("edges", reader<State>([](const State& state) { return state.edges(); }, as_bytes));
@@ -264,15 +260,12 @@ void define_rows_class(nb::module_& m) {
 void define_joint_class(nb::module_& m) {
   using State = masu::JointHistogram;
   define_sum_state<State>(m, "JointHistogram")
-      .def_static("of",
-                  [](nb::handle columns, nb::handle bins, const Device& device) {
-                    const Columns in(columns);
-                    const std::vector<masu::Bins> which = bins_of(bins);
+      .def_static("of", taking(+[](const Columns& in, const std::vector<masu::Bins>& bins, const Device& device) {
                     return call([&] {
-                      return new Held(in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), which)
-                                                   : masu::joint_histogram(device, in.views, which));
+                      return new Held(in.on_device ? masu::joint_histogram(in.buffers, in.dtype(), bins)
+                                                   : masu::joint_histogram(device, in.views, bins));
                     });
-                  })
+                  }))
       .def("dtype", reader<State>(&State::dtype, as_text))
       .def("edges", [](const Held<State>& held) {
         nb::list edges;
@@ -295,17 +288,14 @@ nb::tuple totals_of(const masu::WeightedHistogram& found) {
 void define_weighted_class(nb::module_& m) {
   using State = masu::WeightedHistogramAccumulator;
   define_state<State>(m, "WeightedHistogram")
-      .def_static("of",
-                  [](nb::handle data, nb::handle weights, const masu::Bins& bins, const Device& device) {
-                    const Input in(data);
-                    const Input by(weights);
+      .def_static("of", taking(+[](const Input& in, const Input& by, const masu::Bins& bins, const Device& device) {
                     return call([&] {
                       State state(device, in.dtype(), by.dtype(), bins, {.variances = true});
                       if (in.on_device()) state.add_buffer(in.buffer(), in.dtype(), by.buffer(), by.dtype());
                       else state.add(in.view(), by.view());
                       return new Held(std::move(state), device);
                     });
-                  })
+                  }))
       .def("result", reader<State>([](const State& state) { return state.result(); }, totals_of));
 }
 
@@ -317,15 +307,13 @@ constexpr auto text_of_kind = [](SumKind kind) {
   return kind == SumKind::sum ? "sum" : kind == SumKind::dot ? "dot" : "squares";
 };
 
-void add_products(Sums& sums, nb::handle x, nb::handle y) {
-  const Input left(x);
-  const Input right(y);
-  if (left.on_device() != right.on_device()) {
+void add_products(Sums& sums, const Input& x, const Input& y) {
+  if (x.on_device() != y.on_device()) {
     throw masu::Error(masu::ErrorCode::invalid_argument, "SumAccumulator: x and y must both be on the device");
   }
   sums.with([&](SumAccumulator& state) {
-    if (left.on_device()) state.add_buffers(left.buffer(), right.buffer(), left.dtype());
-    else state.add(left.view(), right.view());
+    if (x.on_device()) state.add_buffers(x.buffer(), y.buffer(), x.dtype());
+    else state.add(x.view(), y.view());
   });
 }
 
@@ -352,8 +340,8 @@ void define_sum_class(nb::module_& m) {
   };
   define_sum_state<SumAccumulator>(m, "SumAccumulator")
       .def("__init__", maker<SumAccumulator, const std::string&>(make))
-      .def("add", &Sums::add)
-      .def("add_products", add_products)
+      .def("add", [](Sums& sums, nb::handle data) { sums.add(data); })
+      .def("add_products", taking(add_products))
       .def("result", sum_result)
       .def("count", reader<SumAccumulator>(&SumAccumulator::count))
       .def("dtype", reader<SumAccumulator>(&SumAccumulator::dtype, as_text))

@@ -57,42 +57,36 @@ void reduce(const Output& output, const char* rounded, masu::SumOptions options_
   });
 }
 
-void dot(nb::handle x, nb::handle y, nb::handle result, const char* rounded, const Device& device) {
+void dot(const Input& x, const Input& y, const Output& result, const char* rounded, const Device& device) {
   reduce(
-      Output(result), rounded, {}, device, [](auto&&... given) { return masu::dot(given...); }, Input(x), Input(y));
+      result, rounded, {}, device, [](auto&&... given) { return masu::dot(given...); }, x, y);
 }
 
 // `initial`: None, or an addend more of each.
-void sum_rows(nb::handle data, nb::handle result, const char* rounded, const Device& device,
+void sum_rows(const Input& data, const Output& result, const char* rounded, const Device& device,
               std::optional<masu::SumAddend> initial) {
   reduce(
-      Output(result), rounded, {.initial = initial.value_or(0.0)}, device, [](auto&&... x) { return masu::sum(x...); },
-      Input(data));
+      result, rounded, {.initial = initial.value_or(0.0)}, device, [](auto&&... x) { return masu::sum(x...); }, data);
 }
 
 // Means, or with a ddof that is not negative variances, with `root` the roots of these.
-void moments(nb::handle data, nb::handle result, const char* rounded, std::int64_t ddof, bool root,
+void moments(const Input& data, const Output& result, const char* rounded, std::int64_t ddof, bool root,
              const Device& device) {
   const auto moment = [&](auto&&... x) {
     return ddof < 0 ? masu::mean(x...) : root ? masu::standard_deviation(x...) : masu::variance(x...);
   };
-  reduce(Output(result), rounded, {.ddof = static_cast<std::uint64_t>(std::max<std::int64_t>(ddof, 0))}, device, moment,
-         Input(data));
+  reduce(result, rounded, {.ddof = static_cast<std::uint64_t>(std::max<std::int64_t>(ddof, 0))}, device, moment, data);
 }
 
 // The exact sums of the columns of a matrix of floats in host memory, rounded once to their dtype.
-void sum_columns(nb::handle data, nb::handle result) {
-  const Input input(data);
-  const Output output(result);
+void sum_columns(const Input& input, const Output& output) {
   brief_call(input, [&] { masu::sum_columns(input.view(), output.count(), output.view()); });
 }
 
 // The extremes of each row, their places, or how many elements are not zero, by the function's name in Python.
 // `second`: the greatest elements of "minmax".
-void reduce_rows(nb::handle data, const std::string& name, nb::handle first, nb::handle second, const Device& device) {
-  const Input in(data);
-  const Output out(first);
-  const Output more(second);
+void reduce_rows(const Input& in, const std::string& name, const Output& out, const Output& second,
+                 const Device& device) {
   const bool greatest = name == "max" || name == "argmax";
   const bool places = name.starts_with("arg");
   const masu::ReduceOp op = name == "minmax"          ? masu::ReduceOp::minmax
@@ -107,7 +101,7 @@ void reduce_rows(nb::handle data, const std::string& name, nb::handle first, nb:
       if (op == masu::ReduceOp::count_nonzero) to.nonzero = &out.buffer();
       else if (places) (greatest ? to.max_indices : to.min_indices) = &out.buffer();
       else (greatest ? to.max : to.min) = &out.buffer();
-      if (op == masu::ReduceOp::minmax) to.max = &more.buffer();
+      if (op == masu::ReduceOp::minmax) to.max = &second.buffer();
       masu::Stream stream(out.buffer().device(), masu::Timing::off);
       return masu::reduce(stream, in.buffer(), in.dtype(), to, options).get();
     }
@@ -118,29 +112,24 @@ void reduce_rows(nb::handle data, const std::string& name, nb::handle first, nb:
     if (op == masu::ReduceOp::count_nonzero) put(out, masu::ArrayView(found.nonzero()));
     else if (places) put(out, masu::ArrayView(greatest ? found.max_indices() : found.min_indices()));
     else put(out, greatest ? found.max_values() : found.min_values());
-    if (op == masu::ReduceOp::minmax) put(more, found.max_values());
+    if (op == masu::ReduceOp::minmax) put(second, found.max_values());
   });
 }
 
 // The sums of segments between offsets of 64 bits. Those of host data are added on the CPU.
-void segment_sum(nb::handle data, nb::handle offsets, nb::handle result) {
-  const Input x(data);
-  const Input places(offsets);
-  const Output output(result);
+void segment_sum(const Input& x, const Input& offsets, const Output& output) {
   masu::SumOptions options{.wrap = true};
   if (masu::is_float(output.dtype())) options.result = output.dtype();
   brief_call(x, [&] {
     if (!x.on_device()) {
-      return masu::segment_sum(x.view(), {Dtype::u64, places.view().data, places.count()}, output.view(), options);
+      return masu::segment_sum(x.view(), {Dtype::u64, offsets.view().data, offsets.count()}, output.view(), options);
     }
     masu::Stream stream(output.buffer().device(), masu::Timing::off);
-    masu::segment_sum(stream, x.buffer(), x.dtype(), places.buffer(), output.buffer(), options).get();
+    masu::segment_sum(stream, x.buffer(), x.dtype(), offsets.buffer(), output.buffer(), options).get();
   });
 }
 
-void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device& device) {
-  const Input input(data);
-  const Output output(result);
+void cumsum(const Input& input, const Output& output, std::uint64_t rows, const Device& device) {
   brief_call(input, [&] {
     const masu::ScanOptions options{.rows = rows, .result = output.dtype()};
     if (input.on_device()) masu::scan(input.buffer(), input.dtype(), output.buffer(), options);
@@ -150,9 +139,7 @@ void cumsum(nb::handle data, nb::handle result, std::uint64_t rows, const Device
 
 // Each element in the result's dtype: integers modulo its range, floats rounded to nearest; truth values on a device as
 // bytes 0 and 1. `float8`: the format of bytes that are codes.
-void convert(nb::handle data, nb::handle result, const Device& device, const std::optional<std::string>& float8) {
-  const Input input(data);
-  const Output output(result);
+void convert(const Input& input, const Output& output, const Device& device, const std::optional<std::string>& float8) {
   call([&] {
     masu::ConvertOptions options{.overflow = masu::Overflow::wrap, .truth = input.is_truth() && output.is_truth()};
     if (float8) options.float8 = masu::float8_from_name(*float8);
@@ -164,14 +151,14 @@ void convert(nb::handle data, nb::handle result, const Device& device, const std
 }  // namespace
 
 void register_sums(nb::module_& m) {
-  m.def("dot", dot);
-  m.def("sum_rows", sum_rows, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
-  m.def("sum_columns", sum_columns);
-  m.def("moments", moments);
-  m.def("reduce_rows", reduce_rows);
-  m.def("convert", convert, nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
-  m.def("cumsum", cumsum);
-  m.def("segment_sum", segment_sum);
+  m.def("dot", taking(dot));
+  m.def("sum_rows", taking(sum_rows), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
+  m.def("sum_columns", taking(sum_columns));
+  m.def("moments", taking(moments));
+  m.def("reduce_rows", taking(reduce_rows));
+  m.def("convert", taking(convert), nb::arg(), nb::arg(), nb::arg(), nb::arg() = nb::none());
+  m.def("cumsum", taking(cumsum));
+  m.def("segment_sum", taking(segment_sum));
 }
 
 }  // namespace masu_python

@@ -63,11 +63,17 @@ inline std::uint64_t hash_of(const void* data, std::size_t bytes, std::uint64_t 
 
 class Call {
  public:
-  /// `text`: the call. Where the making of it throws, agree() reports that.
+  /// `text`: the call without its root. Where the making of it throws, or there is no such `root`, agree() reports
+  /// that.
   template <class F>
-  Call(MPI_Comm comm, const F& text) : group_(comm) {
-    attempt([&] { text_ = text().finish(); });
+  Call(MPI_Comm comm, int root, const F& text) : group_(comm) {
+    attempt([&] {
+      text_ = text().with_root(root).finish();
+      check_root(group_, root);
+    });
   }
+  template <class F>
+  Call(MPI_Comm comm, const F& text) : Call(comm, all_ranks, text) {}
 
   [[nodiscard]] const Group& group() const noexcept { return group_; }
   /// Whether this rank has the result.

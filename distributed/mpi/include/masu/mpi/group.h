@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +64,20 @@ inline MPI_Comm comm_in(const void* value) noexcept {
   return comm;
 }
 
+/// The key of an attribute of communicators, which `free` frees with them.
+inline int made_key(MPI_Comm_delete_attr_function* free) {
+  int made = MPI_KEYVAL_INVALID;
+  check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, free, &made, nullptr), "MPI_Comm_create_keyval");
+  return made;
+}
+/// The value of an attribute, or nothing.
+inline std::optional<void*> attribute(MPI_Comm comm, int key) {
+  void* value = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(comm, key, static_cast<void*>(&value), &found), "MPI_Comm_get_attr");
+  return found != 0 ? std::optional(value) : std::nullopt;
+}
+
 extern "C" inline int masu_mpi_free_duplicate(MPI_Comm, int, void* value, void*) {
   MPI_Comm duplicate = comm_in(value);
   return MPI_Comm_free(&duplicate);
@@ -71,16 +86,8 @@ extern "C" inline int masu_mpi_free_duplicate(MPI_Comm, int, void* value, void*)
 /// masu's own duplicate of a communicator, so that its messages meet no others. Made by the first call on the
 /// communicator, kept as an attribute of it and freed with it. Its errors come back as codes.
 inline MPI_Comm duplicate_of(MPI_Comm comm) {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &masu_mpi_free_duplicate, &made, nullptr),
-          "MPI_Comm_create_keyval");
-    return made;
-  }();
-  void* kept = nullptr;
-  int found = 0;
-  check(MPI_Comm_get_attr(comm, key, static_cast<void*>(&kept), &found), "MPI_Comm_get_attr");
-  if (found != 0) return comm_in(kept);
+  static const int key = made_key(&masu_mpi_free_duplicate);
+  if (const auto kept = attribute(comm, key)) return comm_in(*kept);
   MPI_Comm made = MPI_COMM_NULL;
   check(MPI_Comm_dup(comm, &made), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");

@@ -22,13 +22,21 @@ inline Text& with_bins(Text& text, const Bins& bins) {
   return text.with(std::to_string(bins.size()) + " bins #" + std::to_string(hash_of(bytes.data(), bytes.size())));
 }
 
-/// Counts of all ranks in the place of those of one.
-inline std::vector<std::int64_t> add_counts(const Call& call, std::vector<std::int64_t> counts, int root) {
+/// The histogram of all ranks, where count() makes that of one.
+template <class F>
+auto counted(Call& call, int root, const F& count) {
+  decltype(count()) mine;
+  std::vector<std::int64_t> counts;
+  call.attempt([&] {
+    mine = count();
+    counts = mine.integers();
+  });
+  call.agree();
   const std::span<std::uint64_t> numbers(reinterpret_cast<std::uint64_t*>(counts.data()), counts.size());
   if (root == all_ranks) call.group().sum(numbers);
   else call.group().sum_to(numbers, root);
-  if (root != all_ranks && root != call.group().rank()) std::fill(counts.begin(), counts.end(), 0);
-  return counts;
+  if (!call.is_at(root)) std::fill(counts.begin(), counts.end(), 0);
+  return call.finish([&] { return mine.with_integers(counts); });
 }
 
 /// The bins that a rule finds, in passes over the data of all ranks.
@@ -117,13 +125,11 @@ inline void check_columns(std::span<const Part> columns, std::span<const Bins> b
 }
 
 inline Text histogram_text(std::string_view function, std::span<const Part> columns, std::span<const Bins> bins,
-                           bool right_open, Outside outside, int root) {
+                           bool right_open, Outside outside) {
   Text text(function);
   for (const Part& column : columns) text.with(to_string(column.dtype()));
   for (const Bins& each : bins) with_bins(text, each);
-  return text.with("right_open", right_open ? 1 : 0)
-      .with("outside", outside == Outside::clamp ? "clamp" : "drop")
-      .with_root(root);
+  return text.with("right_open", right_open ? 1 : 0).with("outside", outside == Outside::clamp ? "clamp" : "drop");
 }
 
 /// Gives the columns to an accumulator: all in host memory, or all where they are.
@@ -146,11 +152,10 @@ void give_columns(std::span<const Part> columns, const OnHost& on_host, const On
 /// options.channels must be 1; strategy, memory and workspace are this rank's own.
 inline Histogram histogram(MPI_Comm comm, const Part& x, const Bins& bins, const HistogramOptions& options = {},
                            int root = all_ranks) {
-  detail::Call call(comm, [&] {
-    return detail::histogram_text("histogram", {&x, 1}, {&bins, 1}, options.right_open, options.outside, root);
+  detail::Call call(comm, root, [&] {
+    return detail::histogram_text("histogram", {&x, 1}, {&bins, 1}, options.right_open, options.outside);
   });
   call.attempt([&] {
-    detail::check_root(call.group(), root);
     if (options.channels != 1) {
       throw Error(ErrorCode::invalid_argument,
                   "mpi: histogram: channels must be 1, got " + std::to_string(options.channels));
@@ -158,46 +163,31 @@ inline Histogram histogram(MPI_Comm comm, const Part& x, const Bins& bins, const
   });
   if (bins.needs_data()) call.agree();
   const std::vector<Bins> found = detail::definite(call, {&x, 1}, {&bins, 1});
-  Histogram mine;
-  std::vector<std::int64_t> counts;
-  call.attempt([&] {
+  return detail::counted(call, root, [&] {
     HistogramAccumulator accumulator(x.device(), x.dtype(), found.front(), options);
     x.add_to(accumulator);
-    mine = std::move(accumulator.result().front());
-    counts = mine.integers();
+    return std::move(accumulator.result().front());
   });
-  call.agree();
-  counts = detail::add_counts(call, std::move(counts), root);
-  return call.finish([&] { return mine.with_integers(counts); });
 }
 
 /// As joint_histogram.h says. Each rank has columns of one length, all in host memory or all in memory of one device.
 inline JointHistogram joint_histogram(MPI_Comm comm, std::span<const Part> columns, std::span<const Bins> bins,
                                       const HistogramOptions& options = {}, int root = all_ranks) {
-  detail::Call call(comm, [&] {
-    return detail::histogram_text("joint_histogram", columns, bins, options.right_open, options.outside, root);
+  detail::Call call(comm, root, [&] {
+    return detail::histogram_text("joint_histogram", columns, bins, options.right_open, options.outside);
   });
-  call.attempt([&] {
-    detail::check_root(call.group(), root);
-    detail::check_columns(columns, bins);
-  });
+  call.attempt([&] { detail::check_columns(columns, bins); });
   call.agree();
   const std::vector<Bins> found = detail::definite(call, columns, bins);
-  JointHistogram mine;
-  std::vector<std::int64_t> counts;
-  call.attempt([&] {
+  return detail::counted(call, root, [&] {
     JointHistogramAccumulator accumulator(columns.front().device(), columns.front().dtype(), found, options);
     detail::give_columns(
         columns, [&](const std::vector<ArrayView>& views) { accumulator.add(views); },
         [&](const std::vector<const BufferBase*>& buffers) {
           accumulator.add_buffers(buffers, columns.front().dtype());
         });
-    mine = accumulator.result();
-    counts = mine.integers();
+    return accumulator.result();
   });
-  call.agree();
-  counts = detail::add_counts(call, std::move(counts), root);
-  return call.finish([&] { return mine.with_integers(counts); });
 }
 
 /// As weighted_histogram.h says, of one or more columns. options.rows must be 1. With a root, others have the result of
@@ -205,14 +195,13 @@ inline JointHistogram joint_histogram(MPI_Comm comm, std::span<const Part> colum
 inline WeightedHistogram weighted_histogram(MPI_Comm comm, std::span<const Part> columns, const Part& weights,
                                             std::span<const Bins> bins, const WeightedOptions& options = {},
                                             int root = all_ranks) {
-  detail::Call call(comm, [&] {
-    return detail::histogram_text("weighted_histogram", columns, bins, options.right_open, options.outside, root)
+  detail::Call call(comm, root, [&] {
+    return detail::histogram_text("weighted_histogram", columns, bins, options.right_open, options.outside)
         .with("weights", to_string(weights.dtype()))
         .with("variances", options.variances ? 1 : 0)
         .with("wrap", options.wrap ? 1 : 0);
   });
   call.attempt([&] {
-    detail::check_root(call.group(), root);
     detail::check_columns(columns, bins);
     if (options.rows != 1) {
       throw Error(ErrorCode::invalid_argument,

@@ -239,19 +239,11 @@ class GpuLinks {
 
  private:
   static int key() {
-    static const int made = [] {
-      int value = MPI_KEYVAL_INVALID;
-      check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &masu_mpi_free_link, &value, nullptr),
-            "MPI_Comm_create_keyval");
-      return value;
-    }();
+    static const int made = made_key(&masu_mpi_free_link);
     return made;
   }
   static GpuLink* kept(const Group& group) {
-    void* value = nullptr;
-    int found = 0;
-    check(MPI_Comm_get_attr(group.comm(), key(), static_cast<void*>(&value), &found), "MPI_Comm_get_attr");
-    return found != 0 ? static_cast<GpuLink*>(value) : nullptr;
+    return static_cast<GpuLink*>(attribute(group.comm(), key()).value_or(nullptr));
   }
 
   /// Empty where NCCL can move this device's memory.

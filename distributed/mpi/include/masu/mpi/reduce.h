@@ -17,16 +17,14 @@ namespace detail {
 /// What `make` makes of the result.
 template <class F>
 auto reduce_as(MPI_Comm comm, const Part& x, ReduceOp op, const ReduceOptions& options, int root, const F& make) {
-  Call call(comm, [&] {
+  Call call(comm, root, [&] {
     return Text("reduce")
         .with(to_string(x.dtype()))
         .with(to_string(op))
-        .with("NaN", options.nan == NanPolicy::skip ? "skipped" : "propagated")
-        .with_root(root);
+        .with("NaN", options.nan == NanPolicy::skip ? "skipped" : "propagated");
   });
   Bytes mine;
   call.attempt([&] {
-    check_root(call.group(), root);
     masu::detail::check_one_row(options);
     ReduceAccumulator found(x.device(), x.dtype(), op, {.nan = options.nan});
     x.add_to(found);
@@ -80,8 +78,7 @@ inline std::uint64_t count_nonzero(MPI_Comm comm, const Part& x, const ReduceOpt
 }
 /// Elements of all ranks.
 inline std::uint64_t count(MPI_Comm comm, const Part& x, int root = all_ranks) {
-  detail::Call call(comm, [&] { return detail::Text("count").with(to_string(x.dtype())).with_root(root); });
-  call.attempt([&] { detail::check_root(call.group(), root); });
+  detail::Call call(comm, root, [&] { return detail::Text("count").with(to_string(x.dtype())); });
   call.agree();
   std::uint64_t number = x.count();
   call.group().sum({&number, 1});

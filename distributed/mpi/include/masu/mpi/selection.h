@@ -74,26 +74,17 @@ inline QuantileFinder find_places(Call& call, const Part& x, std::span<const dou
   return std::move(*finder);
 }
 
-inline Text quantile_text(std::string_view function, const Part& x, std::span<const double> q,
-                          const QuantileOptions& options, int root) {
-  return Text(function)
-      .with(to_string(x.dtype()))
-      .with(to_string(options.method))
-      .with(std::to_string(q.size()) + " quantiles #" + std::to_string(hash_of(q.data(), q.size_bytes())))
-      .with_root(root);
-}
-
-}  // namespace detail
-
-namespace detail {
-
 /// What `make` makes of the quantiles.
 template <class F>
 auto quantiles_as(MPI_Comm comm, const Part& x, std::span<const double> q, const QuantileOptions& options, int root,
                   const F& make) {
-  Call call(comm, [&] { return quantile_text("quantiles", x, q, options, root); });
+  Call call(comm, root, [&] {
+    return Text("quantiles")
+        .with(to_string(x.dtype()))
+        .with(to_string(options.method))
+        .with(std::to_string(q.size()) + " quantiles #" + std::to_string(hash_of(q.data(), q.size_bytes())));
+  });
   call.attempt([&] {
-    check_root(call.group(), root);
     if (options.rows != 1) {
       throw Error(ErrorCode::invalid_argument, "mpi: quantiles: rows must be 1, got " + std::to_string(options.rows));
     }
@@ -118,8 +109,7 @@ inline std::vector<double> quantiles(MPI_Comm comm, const Part& x, std::span<con
   });
 }
 inline double median(MPI_Comm comm, const Part& x, int root = all_ranks) {
-  detail::Call call(comm, [&] { return detail::Text("median").with(to_string(x.dtype())).with_root(root); });
-  call.attempt([&] { detail::check_root(call.group(), root); });
+  detail::Call call(comm, root, [&] { return detail::Text("median").with(to_string(x.dtype())); });
   call.agree();
   std::uint64_t count = x.count();
   call.group().sum({&count, 1});
@@ -155,20 +145,18 @@ inline double median(MPI_Comm comm, const Part& x, int root = all_ranks) {
 /// options.lengths null; options.workspace and times are not used. With a root, others have no elements.
 inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const TopkOptions& options = {},
                        int root = all_ranks) {
-  detail::Call call(comm, [&] {
+  detail::Call call(comm, root, [&] {
     return detail::Text("topk")
         .with(to_string(x.dtype()))
         .with("k", k)
         .with(options.largest ? "largest" : "smallest")
-        .with("NaN", to_string(options.nan))
-        .with_root(root);
+        .with("NaN", to_string(options.nan));
   });
   const TopkOptions own{
       .largest = options.largest, .nan = options.nan, .rows = options.rows, .lengths = options.lengths};
   std::optional<Stream> stream;
   std::optional<TopkAccumulator> found;
   call.attempt([&] {
-    detail::check_root(call.group(), root);
     found.emplace(x.device(), x.dtype(), k, own);
     x.start(*found, stream);
   });
@@ -189,10 +177,9 @@ inline TopkResult topk(MPI_Comm comm, const Part& x, std::uint64_t k, const Topk
 /// The distinct values of all ranks with their counts, as unique.h says. Every rank (with a root, that one) needs the
 /// memory for all of them.
 inline UniqueArrays unique(MPI_Comm comm, const Part& x, int root = all_ranks) {
-  detail::Call call(comm, [&] { return detail::Text("unique").with(to_string(x.dtype())).with_root(root); });
+  detail::Call call(comm, root, [&] { return detail::Text("unique").with(to_string(x.dtype())); });
   detail::Bytes mine;
   call.attempt([&] {
-    detail::check_root(call.group(), root);
     detail::Bytes memory;
     UniqueAccumulator found(x.device(), x.dtype());
     found.add(x.host(memory));

@@ -18,16 +18,14 @@ namespace detail {
 template <class F>
 SumResult total(MPI_Comm comm, std::string_view function, SumKind kind, const Part& x, const Part* y,
                 const SumOptions& options, int root, const F& result) {
-  Call call(comm, [&] {
+  Call call(comm, root, [&] {
     return Text(function)
         .with(to_string(x.dtype()))
         .with("result", to_string(options.result))
-        .with("ddof", options.ddof)
-        .with_root(root);
+        .with("ddof", options.ddof);
   });
   Bytes mine;
   call.attempt([&] {
-    check_root(call.group(), root);
     masu::detail::one_row(options);
     SumAccumulator sums(x.device(), x.dtype(), kind);
     if (y == nullptr) {
