@@ -14,11 +14,6 @@ from ._plottable import Plottable
 from ._progress import Progress
 
 
-def _sum(numbers):
-    """The sum of an array as a number of Python's: of integers of 64 bits, exact."""
-    return numbers.sum().item() if numbers.dtype.kind == "f" else _plottable.whole(numbers)
-
-
 def _fitting(a, b, both):
     """`both`, a + b; ValueError where it is an integer that wrapped."""
     if both.dtype.kind == "f":
@@ -209,7 +204,8 @@ class Histogram(Plottable):
 
     def density(self):
         """The probability density, as ``numpy.histogram(density=True)``: its integral over the bins is 1."""
-        return self.totals() / np.array(np.diff(self.edges), float) / _sum(self.totals())
+        totals = self.totals()
+        return totals / np.array(np.diff(self.edges), float) / (totals.sum() if totals.dtype.kind == "f" else _plottable.whole(totals))
 
     def cumulative(self):
         """Entry i is the sum of the values 0 to i, in the dtype of `totals`: exact, rounded once.

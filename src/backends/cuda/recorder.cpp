@@ -181,23 +181,17 @@ class RecordingStream final : public runtime::Stream {
     const auto stream = cuda::make_stream(recorder_.context_, Timing::off);
     stream->write(*constant, 0, source, bytes);
     stream->finish();
-    Recorded::Command command{.kind = Recorded::Kind::copy};
-    command.to = recorder_.place_of(target, offset);
-    // The address is given away, so its release waits for the work that may use it.
-    command.from = {0, reinterpret_cast<std::uintptr_t>(constant->native())};
-    command.bytes = bytes;
-    recorded_.commands_.push_back(command);
-    return nullptr;
+    // Its address is given away, so its release waits for the work that may use it.
+    return copy(target, offset, *constant, 0, bytes, {});
   }
   Done read(runtime::Memory&, std::uint64_t, void*, std::uint64_t, Mark) override { refuse("a read to host memory"); }
   Done copy(runtime::Memory& target, std::uint64_t target_offset, runtime::Memory& source, std::uint64_t source_offset,
             std::uint64_t bytes, Mark /*mark*/) override {
     if (bytes == 0) return nullptr;
-    Recorded::Command command{.kind = Recorded::Kind::copy};
-    command.to = recorder_.place_of(target, target_offset);
-    command.from = recorder_.place_of(source, source_offset);
-    command.bytes = bytes;
-    recorded_.commands_.push_back(command);
+    recorded_.commands_.push_back({.kind = Recorded::Kind::copy,
+                                   .to = recorder_.place_of(target, target_offset),
+                                   .from = recorder_.place_of(source, source_offset),
+                                   .bytes = bytes});
     return nullptr;
   }
   Done fill(runtime::Memory& target, std::uint64_t offset, std::uint64_t bytes, const void* pattern,
@@ -206,12 +200,11 @@ class RecordingStream final : public runtime::Stream {
     const std::uint64_t address = own_memory(target, *recorder_.context_, "fill").address() + offset;
     const FillUnit unit = fill_unit(address, pattern, pattern_size);
     if (unit.bytes == 0) refuse("a fill with a pattern of more than 4 bytes");
-    Recorded::Command command{.kind = Recorded::Kind::fill};
-    command.to = recorder_.place_of(target, offset);
-    command.bytes = bytes;
-    command.pattern = unit.word;
-    command.pattern_bytes = unit.bytes;
-    recorded_.commands_.push_back(command);
+    recorded_.commands_.push_back({.kind = Recorded::Kind::fill,
+                                   .to = recorder_.place_of(target, offset),
+                                   .bytes = bytes,
+                                   .pattern = unit.word,
+                                   .pattern_bytes = unit.bytes});
     return nullptr;
   }
   void* map(runtime::Memory&, std::uint64_t, std::uint64_t, MapMode) override { refuse("a mapping"); }
