@@ -65,7 +65,7 @@ class Cutter {
 std::int64_t microseconds(Cutter& cut) noexcept {
   std::int64_t value = 0;
   std::size_t digits = 0;
-  for (; cut.digit_follows(); ++digits) {
+  for (; cut.good() && cut.digit_follows(); ++digits) {
     const std::int64_t digit = cut.number(1, 0, 9);
     if (digits < kept_decimals) value = value * 10 + digit;
     else if (digit != 0 || digits == most_decimals) cut.refuse();

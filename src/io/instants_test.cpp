@@ -61,6 +61,9 @@ TEST(Instants, AreReadAndWritten) {
 
 TEST(Instants, AllElseIsNone) {
   for (const char* text : {"",
+                           "2026-01-31T12:30:45.123456789",
+                           "2026-01-31T12:30:45.1234567Z",
+                           "2026-01-31T12:30:45.12345670000000000000",
                            "2026",
                            "2026-01",
                            "2026-1-31",
