@@ -276,6 +276,9 @@ std::uint64_t TextFields::find_column(const std::string& column) const {
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: there are {} columns, got column {} ({})", reader_.name(),
                                                          names_.size(), number, how_cut()));
   }
+  if (names_.empty())
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: no column is named '{}', as there is no line", reader_.name(), printable(column)));
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: no column is named '{}'; there are: {} ({})", reader_.name(), printable(column),
                           listed(names_, 20), how_cut()));
