@@ -179,8 +179,10 @@ HistogramJob HistogramCommandOptions::job() const {
   // Texts and dates are one column, counted.
   InputOptions of_values = input;
   of_values.any_order = true;
-  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
-                    !write.cumulative && !write.equalize && !write.otsu && group.empty();
+  const bool of_names = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
+                        !write.equalize && !write.otsu && group.empty();
+  of_values.words = of_names && !write.cumulative;
+  of_values.dates = of_names && write.cumulative;
   of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
   if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
   job.source = source_options(of_values, common);
