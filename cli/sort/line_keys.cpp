@@ -155,9 +155,10 @@ void LineKeys::put_other(const LineKey& key, Seen& seen, io::Rows& rows, std::st
   }
   if (empty || key.kind == LineKey::Kind::number) {
     key_ += empty_mark;
-  } else if (const std::optional<io::Instant> instant = io::parse_instant(io::trimmed(entry))) {
+  } else if (const std::optional<io::Instant> instant = io::parse_fine_instant(io::trimmed(entry))) {
     key_ += date_mark;
     put_big(key_, static_cast<std::uint64_t>(instant->us) ^ std::uint64_t{1} << 63, 8, false);
+    put_big(key_, instant->ns, 2, false);
   } else {
     key_ += other_mark;
     put_text(entry);
