@@ -69,7 +69,7 @@ io::Picture mapped_picture(const HistogramJob& job, const HistogramInput& input,
   const unsigned channels = input.channels;
   if (channels != 1 && channels != 3) usage_error("a picture has 1 or 3 channels, {} has {}", info.name, channels);
   const bool fits = shape.size() == 2 ? channels == 1 : shape.size() == 3 && shape[2] == channels;
-  if (!fits || info.fortran_order) {
+  if (!fits || info.fortran_order || shape[0] * shape[1] == 0) {
     usage_error(
         "a picture needs an image, or an array of (height, width), or (height, width, 3) with --channels 3; "
         "{} is none",

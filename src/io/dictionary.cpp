@@ -241,12 +241,11 @@ std::uint32_t Dictionary::insert(const Item& item, std::uint64_t times) {
 }
 
 void Dictionary::forget_entries() noexcept {
-  const auto forget = [](auto& table) { table = std::decay_t<decltype(table)>(); };  // = {} would keep the memory
-  forget(slots_);
-  forget(entries_);
-  forget(known_);
-  forget(places_);
-  forget(hashes_);
+  slots_ = {};
+  entries_ = {};
+  known_ = {};
+  places_ = {};
+  hashes_ = {};
 }
 
 const char* Dictionary::keep(std::string_view text) {

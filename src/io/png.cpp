@@ -372,16 +372,23 @@ std::unique_ptr<Source> open_png(Input input) {
 std::string png_of(const Picture& picture) {
   const LibPng png;
   png.library.require("writing a PNG");
-  constexpr std::uint64_t widest = 0x7fffffff;
+  constexpr std::uint64_t widest = 1'000'000;                // that libpng takes
+  constexpr std::uint64_t largest = std::uint64_t{1} << 31;  // for its sums of 32 bits
+  const auto fail = [&](std::string_view why) {
+    fail_io("PNG", "a picture of {} x {} x {} cannot be written: {}", picture.width, picture.height, picture.channels,
+            why);
+  };
+  if (picture.width > widest || picture.height > widest || picture.samples.size() > largest)
+    fail("at most 1,000,000 pixels each way and 2^31 samples can; .ppm has no limit");
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
-  image.width = static_cast<png_uint_32>(std::min(picture.width, widest));
-  image.height = static_cast<png_uint_32>(std::min(picture.height, widest));
+  image.width = static_cast<png_uint_32>(picture.width);
+  image.height = static_cast<png_uint_32>(picture.height);
   image.format = picture.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
   std::string bytes(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
   png_alloc_size_t size = bytes.size();
   if (png.png_image_write_to_memory(&image, bytes.data(), &size, 0, picture.samples.data(), 0, nullptr) == 0)
-    fail_io("PNG", "a picture of {} x {} cannot be written: {}", picture.width, picture.height, image.message);
+    fail(image.message);
   bytes.resize(size);
   return bytes;
 }

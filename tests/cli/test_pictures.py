@@ -233,6 +233,8 @@ class MappedPictures(CommandTest):
             self.assertEqual(self.ok("histogram", *arguments, "-o", self.path(name), **more), b"")
             found = self.samples(name)
             np.testing.assert_array_equal(found.reshape(expected.shape), expected, str(arguments))
+        with open(self.path("m.pnm"), "rb") as file:
+            self.assertEqual(self.ok("histogram", *arguments, "--format", "pnm", **more), file.read())
 
     def test_equalized(self):
         random = np.random.default_rng(5)
@@ -292,7 +294,7 @@ class MappedPictures(CommandTest):
         self.fails(2, "histogram", self.save_npy("c.npy", np.zeros((3, 2, 2), np.uint8)), *out, "--equalize", "--channels", "2", says="has 1 or 3 channels")
         self.fails(2, "histogram", self.save_npy("c.npy", np.zeros((3, 2, 3), np.uint8)), *out, "--equalize", says="--channels 3")
         self.fails(2, "histogram", self.save_npy("l.npy", np.zeros((3, 2), np.int64)), *out, "--equalize", says="integers of at most 32 bits")
-        for name in [self.write("t.txt", "1 2\n3 4\n"), "iota:u8:9", self.save_npy("1.npy", np.zeros(3, np.uint8))]:
+        for name in [self.write("t.txt", "1 2\n3 4\n"), "iota:u8:9", self.save_npy("1.npy", np.zeros(3, np.uint8)), self.save_npy("0.npy", np.zeros((0, 3), np.uint8))]:
             self.fails(2, "histogram", name, *out, "--equalize", says="a picture needs an image")
         self.assertFalse(os.path.exists(self.path("o.png")))
 
