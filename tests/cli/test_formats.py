@@ -335,7 +335,7 @@ class ForeignTest(FormatsTest):
         except ImportError:
             self.assertIn("pyarrow.parquet", self.fails(1, "reduce", self.write("t.parquet", b"PAR1" + bytes(90))))
             return
-        times = pyarrow.array([1_700_000_000_123_456_789, 1_700_000_000_000_000_000, None], pyarrow.timestamp("ns", tz="UTC"))
+        times = pyarrow.array([1_700_000_000_123_456_000, 1_700_000_000_000_000_000, None], pyarrow.timestamp("ns", tz="UTC"))
         table = pyarrow.table({"x": [1, 2, 39], "s": ["a", None, "b,c"], "t": times, "l": [[1], [], [2, 3]]})
         parquet.write_table(table, self.path("t.parquet"))
         feather.write_feather(table, self.path("t.feather"), compression="uncompressed")
@@ -348,10 +348,10 @@ class ForeignTest(FormatsTest):
                 pipes.append(says[says.index("duckdb"):says.index(" | masu ...")])
             for pipe in pipes:
                 for column, command, expected in [("x", "sum", b"42\n"), ("s", "unique --format csv", b'value,count\na,1\n"b,c",1\n'),
-                                                  ("t", "unique --format csv", b"value,count\n2023-11-14T22:13:20.000000Z,1\n")]:
-                    done = subprocess.run(["sh", "-c", f"{pipe.replace('FILE', self.path(name)).replace('NAME', column)} | {os.path.abspath(MASU)} {command} --column {column}"],
+                                                  ("t", "unique --format csv", b"value,count\n2023-11-14T22:13:20.000000Z,1\n2023-11-14T22:13:20.123456Z,1\n")]:
+                    done = subprocess.run(["sh", "-c", f"{pipe.replace('FILE', self.path(name)).replace('NAME', column)} | {os.path.abspath(MASU)} {command} --column {column} -t comma"],
                                           capture_output=True, check=True, timeout=100)
-                    self.assertEqual(done.stdout.replace(b"20Z", b"20.000000Z"), expected)
+                    self.assertEqual(done.stdout, expected)
 
     def test_the_list(self):
         text = self.ok("formats").decode()
