@@ -55,16 +55,23 @@ void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
 namespace {
 // What the elements stand for, a line each; as fields of CSV where they are `fields`.
 void write_names(const ArrayView& array, const io::ValueNames& names, bool fields, const Lines& to) {
-  std::string lines;
-  for (std::uint64_t i = 0; i < array.count; ++i) {
-    std::string text = value_text(array, i, &names);
-    lines += fields ? csv_field(text) : text;
-    lines += '\n';
-    if (lines.size() < lines_bytes) continue;
-    to(lines);
-    lines.clear();
+  std::array<std::string, most_tasks> lines;
+  std::uint64_t count = 0;
+  for (std::uint64_t done = 0; done < array.count; done += count) {
+    count = std::min(array.count - done, lines_of_task * most_tasks);
+    runtime::parallel_parts(count, lines_of_task, [&](std::uint64_t first, std::uint64_t end) {
+      std::string& own = lines[first / lines_of_task];
+      for (std::uint64_t i = done + first; i < done + end; ++i) {
+        const std::string text = value_text(array, i, &names);
+        own += fields ? csv_field(text) : text;
+        own += '\n';
+      }
+    });
+    for (std::string& own : lines) {
+      if (!own.empty()) to(own);
+      own.clear();
+    }
   }
-  if (!lines.empty()) to(lines);
 }
 }  // namespace
 

@@ -362,8 +362,11 @@ void GroupedTable::join_column(std::size_t column, std::vector<Part>& parts,
     if (own == Dtype::f64 || (own == Dtype::u64 && to.dtype == Dtype::i64)) to.dtype = own;
   }
   if (count == 0) {
-    data_error("{}: column {} has no {}; {}", info_.name, io::printable(columns_[keys_ + column]),
-               kinds_[column] == Kind::texts ? "text" : "number", report_.how_cut);
+    const io::TextReport::Kind& bad = report_[io::LeftOut::not_a_number];
+    const std::string first =
+        values_.size() == 1 && bad.count != 0 ? fmt::format("line {}: {} is none; ", bad.line, bad.first) : "";
+    data_error("{}: column {} has no {}; {}{}", info_.name, io::printable(columns_[keys_ + column]),
+               kinds_[column] == Kind::texts ? "text" : "number", first, report_.how_cut);
   }
   if (kinds_[column] == Kind::instants) to.names = io::names_of_instants(form);
   if (kinds_[column] == Kind::texts) {

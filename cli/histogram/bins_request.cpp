@@ -219,7 +219,8 @@ std::optional<Bins> bins_without_data(const BinsRequest& request, const io::Sour
                        request.width || request.nice;
   if (info.names && info.names->kind() == io::ValueNames::Kind::texts) {
     if (numeric || request.bins || !request.unit.empty()) {
-      usage_error("{} has texts: each is a bin of its own, --limit says how many are shown", info.name);
+      usage_error("{} has texts, as '{}': each is a bin of its own, --limit says how many are shown", info.name,
+                  io::printable((*info.names)(0)));
     }
     return Bins::integers(std::max<std::uint64_t>(info.names->counts().size(), 1));
   }

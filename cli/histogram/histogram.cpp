@@ -60,13 +60,15 @@ struct HistogramCommandOptions : ArrayOptions {
 
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
-constexpr std::array<Format, 7> formats{{{"table", write_table},
+constexpr std::array<Format, 9> formats{{{"table", write_table},
                                          {"csv", write_csv},
                                          {"tsv", write_tsv},
                                          {"json", write_json},
                                          {"npy", write_npy},
                                          {"raw", write_raw},
-                                         {"uhi", write_uhi}}};
+                                         {"uhi", write_uhi},
+                                         {"png", write_png},
+                                         {"pnm", write_pnm}}};
 
 const Format* find_format(std::string_view name) {
   const auto* const found =
@@ -138,8 +140,11 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
   result.more().add_flag("--cumulative", write.cumulative, "Also the sum of the counts up to each bin");
   result.add_flag("--percent", write.percent, "Also the share of all values, per cent");
   result.more().add_flag("--equalize", write.equalize,
-                         "Also the gray level, 0 to 255, that evens the counts out: a tone curve");
-  result.more().add_flag("--otsu", write.otsu, "Also the edge that best parts dark from bright");
+                         "Also the gray level, 0 to 255, that evens the counts out: a tone curve.\n"
+                         "With -o FILE.png, .pgm or .ppm: the image of these levels");
+  result.more().add_flag("--otsu", write.otsu,
+                         "Also the edge that best parts dark from bright. With -o FILE.png, .pgm or .ppm:\n"
+                         "the image in black and white, parted there");
   result.add_flag("--log-counts", write.log_counts, "Bars by the logarithm of the counts, in table and plot");
   result.add_option("--plot", picture.path, "FILE", "Draw it to FILE too: .svg, .png or .pdf; svg:- prints it");
   const Subcommand drawn = app.group("Plot").more();
@@ -152,17 +157,19 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
 
 const Format& HistogramCommandOptions::chosen_format() const {
   const std::string& format = common.format;
-  if (format.empty()) check_ending("-o", common.output, ".txt .json .csv .tsv .npy");
+  if (format.empty()) check_ending("-o", common.output, ".txt .json .csv .tsv .npy .png .pnm .pgm .ppm");
   if (common.json) {
     if (!format.empty() && format != "json") usage_error("--json and --format " + format + " exclude each other");
     return *find_format("json");
   }
   if (!format.empty()) {
     if (const Format* found = find_format(format)) return *found;
-    usage_error("--format takes table, csv, tsv, json, npy, raw or uhi, got '" + format + "'");
+    usage_error("--format takes table, csv, tsv, json, npy, raw, uhi, png or pnm, got '" + format + "'");
   }
   const std::size_t dot = common.output.rfind('.');
-  const Format* found = dot == std::string::npos ? nullptr : find_format(common.output.substr(dot + 1));
+  std::string ending = dot == std::string::npos ? "" : common.output.substr(dot + 1);
+  if (ending == "pgm" || ending == "ppm") ending = "pnm";
+  const Format* found = find_format(ending);
   return found != nullptr && found->name != "raw" && found->name != "uhi" ? *found : formats.front();
 }
 
@@ -172,8 +179,10 @@ HistogramJob HistogramCommandOptions::job() const {
   // Texts and dates are one column, counted.
   InputOptions of_values = input;
   of_values.any_order = true;
-  of_values.words = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
-                    !write.cumulative && !write.equalize && !write.otsu && group.empty();
+  const bool of_names = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
+                        !write.equalize && !write.otsu && group.empty();
+  of_values.words = of_names && !write.cumulative;
+  of_values.dates = of_names && write.cumulative;
   of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
   if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
   job.source = source_options(of_values, common);
@@ -321,7 +330,18 @@ Exit run_command(HistogramCommandOptions& asked) {
   WriteOptions options = asked.write;
   options.several = several;
   if (several && std::count(inputs.begin(), inputs.end(), "-") > 1) usage_error("standard input can be one INPUT only");
-  if (form.name == "npy" || form.name == "raw") {
+  const bool is_picture = form.name == "png" || form.name == "pnm";
+  if (is_picture) {
+    if (options.equalize == options.otsu)
+      usage_error("a {} is made by --equalize or by --otsu; --plot draws the histogram", form.name);
+    if (work.joint || work.rows || !asked.group.empty() || ranks().several())
+      usage_error("a {} is made of one INPUT, without --joint, --rows, --group and mpirun", form.name);
+    if (options.density || options.cumulative || options.percent || !asked.picture.path.empty())
+      usage_error("a {} goes without --density, --cumulative, --percent and --plot", form.name);
+    work.picture = options.equalize ? MappedPicture::equalized : MappedPicture::parted;
+    work.source.alpha = false;
+  }
+  if (is_picture || form.name == "npy" || form.name == "raw") {
     if (several) usage_error("--format {} takes one input", form.name);
     if (options.density && options.cumulative)
       usage_error("--format {} holds --density or --cumulative, not both", form.name);
@@ -402,7 +422,7 @@ void add_histogram(CommandLine& line) {
   array_command<HistogramCommandOptions>(
       line, "histogram", "Count how many values fall into each bin", histogram_examples, Printed::numbers, run_command,
       [](const Subcommand& app, HistogramCommandOptions& options) { options.add_to(app); }, "hist",
-      "table|csv|tsv|json|npy|raw|uhi");
+      "table|csv|tsv|json|npy|raw|uhi|png|pnm");
 }
 
 }  // namespace masu::cli

@@ -405,6 +405,14 @@ void write_npy(const HistogramResult& result, const WriteOptions& options, const
   write_raw(result, options, sink);
 }
 
+void write_png(const HistogramResult& result, const WriteOptions& /*options*/, const Sink& sink) {
+  sink(io::png_of(*result.picture));
+}
+
+void write_pnm(const HistogramResult& result, const WriteOptions& /*options*/, const Sink& sink) {
+  sink(io::pnm_of(*result.picture));
+}
+
 void write_raw(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   const Dtype weights = result.weighted ? result.weighted->weights_dtype() : Dtype::u64;
   const auto bytes = [&](const auto& values) {

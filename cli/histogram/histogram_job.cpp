@@ -24,7 +24,7 @@ class Run {
         device_(device_of_rank(job.device, Work::reading, input_.bytes().value_or(0))),
         pieces_(input_.sources, input_.channels, chunk_bytes(device_, input_.sources.size(), job.memory), progress,
                 weighted()),
-        finders_(job.bins, input_.columns, input_.info, device_) {
+        finders_(requests_of(job, input_.info), input_.columns, input_.info, device_) {
     options_ = job.options;
     options_.channels = job.joint ? 1 : input_.channels;
     options_.memory = job.memory.value_or(0);
@@ -40,6 +40,7 @@ class Run {
     look_at_the_data();
     if (!counter) counter = counter_of_job();
     if (job_.verify) counter->start_reference();
+    if (job_.picture != MappedPicture::none) input_.sources.front()->keep_for_rewind();
 
     HistogramResult result;
     double verifying = 0;
@@ -53,6 +54,11 @@ class Run {
       verifying += since(start);
     }
     counter->finish(result);
+    if (job_.picture != MappedPicture::none) {
+      pieces_.rewind();
+      progress_.start("picture", input_.bytes());
+      result.picture = mapped_picture(job_, input_, result.channels, [&] { return pieces_.next().front(); });
+    }
     progress_.finish();
     const Times times = counter->times();
     if (job_.verify) counter->compare(result);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cli/arrays/array_stream.h"
+#include "io/picture.h"
 #include "text.h"
 
 #include <masu/bins.h>
@@ -17,6 +18,7 @@
 #include <masu/weighted_histogram.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -88,6 +90,7 @@ struct HistogramResult {
   std::string device;
   Seconds seconds;
   NamedReports texts;
+  std::optional<io::Picture> picture;  // of HistogramJob::picture
   std::uint64_t bytes = 0;
 
   // What all shapes but `weighted` have in common. `row` and `channel` are 0 where there are none.
@@ -194,6 +197,9 @@ void write_npy(const HistogramResult& result, const WriteOptions& options, const
 void write_raw(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 // JSON of scikit-hep's UHI.
 void write_uhi(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+// The picture.
+void write_png(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
+void write_pnm(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
 
 // Which bins the options --bins, --range, --edges, --integers and --log ask for.
 
@@ -283,6 +289,9 @@ struct WeightedJob {
   bool variances = false;
 };
 
+// The image with other samples: those of --equalize, or black and white of --otsu.
+enum class MappedPicture { none, equalized, parted };
+
 struct HistogramJob {
   std::vector<BinsRequest> bins;        // one, or one for each column of a joint histogram
   HistogramOptions options;             // channels are set from the input
@@ -299,6 +308,7 @@ struct HistogramJob {
   std::vector<std::string> columns;  // --column
   bool summaries = false;            // the table's range and mean
   bool plot = false;                 // the result will be drawn
+  MappedPicture picture = MappedPicture::none;
   bool verify = false;
 };
 
@@ -332,5 +342,11 @@ struct HistogramInput {
 
 // One input, or, for a joint histogram, all of them. Throws for options that do not suit what is found.
 HistogramInput open_histogram_input(const HistogramJob& job, std::span<const std::string> inputs);
+
+// The bins that are asked for; a picture has many where nothing is said.
+std::vector<BinsRequest> requests_of(const HistogramJob& job, const io::SourceInfo& info);
+// Each sample as the level of its bin, in the histogram of its channel. `next` gives the image once more, in pieces.
+io::Picture mapped_picture(const HistogramJob& job, const HistogramInput& input, std::span<const Histogram> counted,
+                           const std::function<ArrayView()>& next);
 
 }  // namespace masu::cli

@@ -345,7 +345,8 @@ void write_joint_table(const HistogramResult& result, const WriteOptions& option
 
 void write_named_table(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
   const NamedBars named = named_bars(result, options.limit);
-  std::string head = fmt::format("{}: {} different texts", result.source.name, named.distinct);
+  std::string head =
+      fmt::format("{}: {} different text{}", result.source.name, named.distinct, named.distinct == 1 ? "" : "s");
   if (options.log_counts) head += ", bars by the logarithm of the counts";
   sink(fmt::format("{}\n\nn {}\n", head, result.n()));
   std::vector<Bar> bars;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sort/lines.h"
+#include "io/instants.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@ namespace masu::cli {
 namespace {
 
 // Behind the keys of all floats, of which the greatest is that of NaN, 0xfff8…, in both directions.
+constexpr std::string_view date_mark = "\xff\xf9";
 constexpr std::string_view other_mark = "\xff\xfa";
 constexpr std::string_view empty_mark = "\xff\xfb";
 constexpr std::string_view text_end("\0\0", 2);  // a NUL in a text is followed by 0xff
@@ -151,8 +153,16 @@ void LineKeys::put_other(const LineKey& key, Seen& seen, io::Rows& rows, std::st
     seen.line = rows.line();
     seen.first = empty ? "" : fmt::format(": '{}'", io::printable(entry));
   }
-  key_ += empty || key.kind == LineKey::Kind::number ? empty_mark : other_mark;
-  if (!empty && key.kind != LineKey::Kind::number) put_text(entry);
+  if (empty || key.kind == LineKey::Kind::number) {
+    key_ += empty_mark;
+  } else if (const std::optional<io::Instant> instant = io::parse_fine_instant(io::trimmed(entry))) {
+    key_ += date_mark;
+    put_big(key_, static_cast<std::uint64_t>(instant->us) ^ std::uint64_t{1} << 63, 8, false);
+    put_big(key_, instant->ns, 2, false);
+  } else {
+    key_ += other_mark;
+    put_text(entry);
+  }
 }
 
 std::vector<std::string> LineKeys::notes() const {

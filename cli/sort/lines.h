@@ -32,9 +32,9 @@ struct LineKey {
 // COLUMN[:desc|asc][:number|text],… where `usual` says what is not said. Also as sort(1) has them: 3n, 3nr.
 std::vector<LineKey> parse_line_keys(std::span<const std::string> asked, const LineKey& usual);
 
-// Makes keys that memcmp() orders. Numbers come by their value, then what is no number (by its bytes, where any kind
-// may come; else all alike), then what is empty; with `descending` each of them the other way round. Of kind `text`,
-// all is ordered by its bytes.
+// Makes keys that memcmp() orders. Numbers come by their value, then what is no number (dates by their time and then
+// others by their bytes, where any kind may come; else all alike), then what is empty; with `descending` each of them
+// the other way round. Of kind `text`, all is ordered by its bytes.
 class LineKeys {
  public:
   LineKeys(std::vector<LineKey> keys, bool ignore_case) : keys_(std::move(keys)), ignore_case_(ignore_case) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the delimiter and the names of the columns from the first lines of a text.
 #include "io/fields.h"
+#include "io/instants.h"
 #include "io/numbers.h"
 #include "runtime/text.h"
 
@@ -46,9 +47,12 @@ Said no_number(std::uint64_t line, std::string_view entry, std::string_view want
   std::replace(pointed.begin(), pointed.end(), ',', '.');
   const bool comma = pointed != text && parse_any_number(pointed).kind != TextNumber::no_number;
   const std::string shown = fmt::format("'{}'", printable(entry));
+  const std::optional<Instant> time = parse_fine_instant(text);
   return {text.empty() ? "" : shown, fmt::format("line {}: the entry {} is {}{}", line, shown,
                                                  text.empty() ? "empty" : fmt::format("not {}", wanted),
-                                                 comma ? " (--decimal , reads decimal commas)" : "")};
+                                                 comma                   ? " (--decimal , reads decimal commas)"
+                                                 : time && time->ns != 0 ? " (times have whole microseconds)"
+                                                                         : "")};
 }
 
 std::uint64_t LeftOutCounts::all() const noexcept {
@@ -276,6 +280,9 @@ std::uint64_t TextFields::find_column(const std::string& column) const {
     throw Error(ErrorCode::invalid_argument, fmt::format("{}: there are {} columns, got column {} ({})", reader_.name(),
                                                          names_.size(), number, how_cut()));
   }
+  if (names_.empty())
+    throw Error(ErrorCode::invalid_argument,
+                fmt::format("{}: no column is named '{}', as there is no line", reader_.name(), printable(column)));
   throw Error(ErrorCode::invalid_argument,
               fmt::format("{}: no column is named '{}'; there are: {} ({})", reader_.name(), printable(column),
                           listed(names_, 20), how_cut()));

@@ -11,7 +11,6 @@ constexpr std::int64_t days_of_400_years = 146097;
 constexpr std::int64_t days_to_1970 = 719468;  // from 0000-03-01
 constexpr std::int64_t last_year = 9999;
 constexpr std::size_t most_decimals = 9;
-constexpr std::size_t kept_decimals = 6;
 
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) noexcept {
   return a / b - (a % b < 0 ? 1 : 0);
@@ -62,16 +61,12 @@ class Cutter {
   bool good_ = true;
 };
 
-std::int64_t microseconds(Cutter& cut) noexcept {
+std::int64_t nanoseconds(Cutter& cut) noexcept {
   std::int64_t value = 0;
   std::size_t digits = 0;
-  for (; cut.digit_follows(); ++digits) {
-    const std::int64_t digit = cut.number(1, 0, 9);
-    if (digits < kept_decimals) value = value * 10 + digit;
-    else if (digit != 0 || digits == most_decimals) cut.refuse();
-  }
+  for (; digits < most_decimals && cut.digit_follows(); ++digits) value = value * 10 + cut.number(1, 0, 9);
   if (digits == 0) cut.refuse();
-  for (; digits < kept_decimals; ++digits) value *= 10;
+  for (; digits < most_decimals; ++digits) value *= 10;
   return value;
 }
 
@@ -113,6 +108,11 @@ Date date_of_days(std::int64_t days) noexcept {
 }
 
 std::optional<Instant> parse_instant(std::string_view text) noexcept {
+  const std::optional<Instant> instant = parse_fine_instant(text);
+  return instant && instant->ns != 0 ? std::nullopt : instant;
+}
+
+std::optional<Instant> parse_fine_instant(std::string_view text) noexcept {
   Cutter cut(text);
   Date date;
   Instant instant;
@@ -132,7 +132,9 @@ std::optional<Instant> parse_instant(std::string_view text) noexcept {
   if (cut.take(":") != '\0') {
     instant.us += cut.number(2, 0, 59) * second_us;
     if (cut.take(".,") != '\0') {
-      instant.us += microseconds(cut);
+      const std::int64_t ns = nanoseconds(cut);
+      instant.us += ns / 1000;
+      instant.ns = static_cast<std::uint16_t>(ns % 1000);
       instant.form = InstantForm::microsecond;
     }
   }

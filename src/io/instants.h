@@ -34,12 +34,15 @@ enum class InstantForm : std::uint8_t { day, second, microsecond };
 struct Instant {
   std::int64_t us = 0;
   InstantForm form = InstantForm::day;  // that it was written in; minutes are seconds
+  std::uint16_t ns = 0;                 // what the microseconds leave, up to 999
 };
 
 // 2026-01-31, 2026-01-31T12:30, …:45, …:45.123456; a blank or t in place of T; Z, z, +02:00, +0200 or +02 after a time
 // say the zone, else it is UTC. Nothing for all else: a day or an hour that there is not, a year beyond 1 to 9999 in
 // UTC, a fraction that microseconds do not hold. White space around it must be gone.
 std::optional<Instant> parse_instant(std::string_view text) noexcept;
+// The same with a fraction of up to nine digits.
+std::optional<Instant> parse_fine_instant(std::string_view text) noexcept;
 
 // 2026-01-31, or 2026-01-31T12:30:45Z, or with six decimals: at least in this form, finer where the instant is.
 std::string instant_text(std::int64_t us, InstantForm least);

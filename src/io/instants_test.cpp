@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 
 namespace masu::io::test {
 namespace {
@@ -59,8 +60,26 @@ TEST(Instants, AreReadAndWritten) {
   EXPECT_EQ(instant_text(0, InstantForm::microsecond), "1970-01-01T00:00:00.000000Z");
 }
 
+TEST(Instants, FineOnes) {
+  const std::tuple<const char*, int, int> fine[] = {{"1970-01-01T00:00:01.123456789", 1123456, 789},
+                                                    {"1970-01-01T00:00:01.1234560010Z", 0, -1},
+                                                    {"1970-01-01T00:00:01.1234567+00", 1123456, 700},
+                                                    {"1969-12-31T23:59:59.999999999", -1, 999},
+                                                    {"1970-01-01T00:00:01.5", 1500000, 0},
+                                                    {"1970-01-01T00:00:01.", 0, -1},
+                                                    {"1970-01-01", 0, 0}};
+  for (const auto& [text, us, ns] : fine) {
+    const auto found = parse_fine_instant(text);
+    EXPECT_EQ(found ? found->ns : -1, ns) << text;
+    if (found) EXPECT_EQ(found->us, us) << text;
+  }
+}
+
 TEST(Instants, AllElseIsNone) {
   for (const char* text : {"",
+                           "2026-01-31T12:30:45.123456789",
+                           "2026-01-31T12:30:45.1234567Z",
+                           "2026-01-31T12:30:45.12345600000000000000",
                            "2026",
                            "2026-01",
                            "2026-1-31",

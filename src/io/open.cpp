@@ -78,12 +78,12 @@ std::string foreign_format(std::span<const std::byte> head) {
       {"GIF8", "a GIF image"},
       {"RIFF", "a RIFF file (sound or video)"},
       {"PAR1", "a Parquet file",
-       R"--(duckdb -csv -c "select * from 'FILE'" | masu ..., or )--"
+       R"--(duckdb -csv -nullvalue '' -c "select * from 'FILE'" | masu ... -t comma, or )--"
        R"--(python3 -c "import sys, pyarrow.parquet as p, pyarrow.csv as c; )--"
-       R"--(c.write_csv(p.read_table('FILE'), sys.stdout.buffer)" | masu ...)--"},
+       R"--(c.write_csv(p.read_table('FILE', columns=['NAME']), sys.stdout.buffer)" | masu ... -t comma)--"},
       {"ARROW1", "an Arrow IPC (Feather) file",
        R"--(python3 -c "import sys, pyarrow.feather as f, pyarrow.csv as c; )--"
-       R"--(c.write_csv(f.read_table('FILE'), sys.stdout.buffer)" | masu ...)--"},
+       R"--(c.write_csv(f.read_table('FILE', columns=['NAME']), sys.stdout.buffer)" | masu ... -t comma)--"},
       {"SQLite format 3", "an SQLite database", "sqlite3 -csv -header FILE 'select ...' | masu ..."},
       {"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x -so FILE | masu ..."},
       {"PK\x03\x04", "a ZIP archive", "unzip -p FILE | masu ..."},
@@ -96,6 +96,11 @@ std::string foreign_format(std::span<const std::byte> head) {
       {"\x89HDF", "an HDF5 file"},
       {"SIMPLE  =", "a FITS file"},
   }};
+  // Its first message is of any length, with a table at byte 16.
+  if (begins(head, "\xff\xff\xff\xff") && head.size() > 12 && begins(head.subspan(8), {"\x10\0\0\0", 4})) {
+    return R"--(an Arrow IPC stream: python3 -c "import sys, pyarrow as a, pyarrow.csv as c; )--"
+           R"--(c.write_csv(a.ipc.open_stream('FILE').read_all().select(['NAME']), sys.stdout.buffer)" | masu ... -t comma)--";
+  }
   if (is_workbook(head)) return "an Excel workbook: xlsx2csv FILE | masu ...";
   for (const Foreign& each : known) {
     if (begins(head, each.magic)) return fmt::format("{}{}{}", each.name, each.pipe.empty() ? "" : ": ", each.pipe);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PNG through libpng, row by row. Samples keep their values; palettes and transparent colours are expanded, those that
 // libpng would rescale, or read beyond their end, by masu.
+#include "io/picture.h"
 #include "io/sources.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ struct LibPng {
   X(png_get_PLTE) X(png_get_interlace_type) X(png_get_io_ptr) X(png_get_rowbytes) X(png_get_error_ptr)          \
   X(png_get_tRNS) X(png_get_valid) X(png_longjmp) X(png_read_end) X(png_read_info) X(png_read_row)              \
   X(png_read_update_info) X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn)    \
-  X(png_set_packing) X(png_set_read_fn) X(png_set_swap) X(png_set_tRNS_to_alpha) X(png_set_user_limits)
+  X(png_image_write_to_memory) X(png_set_packing) X(png_set_read_fn) X(png_set_swap) X(png_set_tRNS_to_alpha) X(png_set_user_limits)
   // clang-format on
   MASU_PNG_FUNCTIONS(MASU_FOUND_FUNCTION)
 };
@@ -366,6 +367,36 @@ std::unique_ptr<Source> open_png(Input input) {
   input.reader.seek(0);
   const PngLayout layout = probe(input.reader, library);
   return std::make_unique<PngSource>(std::move(input), header, layout, extras, library);
+}
+
+std::string png_of(const Picture& picture) {
+  const LibPng png;
+  png.library.require("writing a PNG");
+  constexpr std::uint64_t widest = 1'000'000;                // that libpng takes
+  constexpr std::uint64_t largest = std::uint64_t{1} << 31;  // for its sums of 32 bits
+  const auto fail = [&](std::string_view why) {
+    fail_io("PNG", "a picture of {} x {} x {} cannot be written: {}", picture.width, picture.height, picture.channels,
+            why);
+  };
+  if (picture.width > widest || picture.height > widest || picture.samples.size() > largest)
+    fail("at most 1,000,000 pixels each way and 2^31 samples can; .ppm has no limit");
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(picture.width);
+  image.height = static_cast<png_uint_32>(picture.height);
+  image.format = picture.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  std::string bytes(PNG_IMAGE_PNG_SIZE_MAX(image), '\0');
+  png_alloc_size_t size = bytes.size();
+  if (png.png_image_write_to_memory(&image, bytes.data(), &size, 0, picture.samples.data(), 0, nullptr) == 0)
+    fail(image.message);
+  bytes.resize(size);
+  return bytes;
+}
+
+std::string pnm_of(const Picture& picture) {
+  std::string bytes =
+      fmt::format("{}\n{} {}\n255\n", picture.channels == 1 ? "P5" : "P6", picture.width, picture.height);
+  return bytes.append(picture.samples.begin(), picture.samples.end());
 }
 
 }  // namespace masu::io

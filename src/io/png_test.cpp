@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "io/picture.h"
 #include "io/test_files.h"
 
 namespace masu::io::test {
@@ -261,6 +262,25 @@ TEST(Png, Lies) {
   expect_bad(Png{.depth = 3, .rows = Bytes(2, '\0')}.bytes(), "not known");
   expect_bad(Png{.colour = 5, .rows = Bytes(2, '\0')}.bytes(), "not known");
   expect_bad(Png{.width = 4, .height = 4, .rows = Bytes("\0ab", 3)}.bytes(), "png: ");
+}
+
+TEST(Png, WhatIsWrittenIsRead) {
+  for (const auto& [width, height] :
+       std::initializer_list<std::pair<unsigned, unsigned>>{{1, 1}, {2, 1}, {1, 7}, {67, 31}, {1, 70001}}) {
+    for (const unsigned channels : {1U, 3U}) {
+      Picture picture{width, height, channels, {}};
+      for (std::size_t i = 0; i < std::size_t{width} * height * channels; ++i)
+        picture.samples.push_back(static_cast<std::uint8_t>(i * i / 7));
+      for (const Bytes& bytes : {png_of(picture), pnm_of(picture)}) {
+        expect_values<std::uint8_t>(bytes, picture.samples);
+        const std::vector<std::uint64_t> shape = {height, width, channels};
+        EXPECT_EQ(open_bytes(bytes)->info().shape, shape);
+      }
+    }
+  }
+  expect_error(ErrorCode::io, "a picture of 3000000000 x 1 x 1 cannot be written", [] {
+    (void)png_of({3000000000, 1, 1, {}});
+  });
 }
 
 }  // namespace

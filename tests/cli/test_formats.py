@@ -7,6 +7,7 @@ import json
 import lzma
 import os
 import random
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -318,7 +319,8 @@ class ForeignTest(FormatsTest):
         sqlite.commit()
         sqlite.close()
         for name, data, says in [
-                ("t.parquet", b"PAR1" + bytes(90), "is a Parquet file: duckdb -csv -c"), ("t.feather", b"ARROW1\0\0" + bytes(90), "is an Arrow IPC (Feather) file: python3 -c"),
+                ("t.parquet", b"PAR1" + bytes(90), "is a Parquet file: duckdb -csv -nullvalue '' -c"), ("t.feather", b"ARROW1\0\0" + bytes(90), "is an Arrow IPC (Feather) file: python3 -c"),
+                ("t.arrows", b"\xff" * 4 + b"\x48\3\0\0\x10\0\0\0" + bytes(90), "is an Arrow IPC stream: python3 -c"),
                 ("u.txt", "1\n2\n".encode("utf-16"), "is UTF-16 text: iconv -f UTF-16 -t UTF-8 FILE | masu"), ("t.7z", b"7z\xbc\xaf\x27\x1c" + bytes(90), "is a 7z archive: 7z x -so FILE | masu"),
                 ("b.xlsx", None, "is an Excel workbook: xlsx2csv FILE | masu"), ("t.zip", None, "unzip -p FILE | masu"), ("t.db", None, "is an SQLite database: sqlite3 -csv")]:
             path = self.path(name) if data is None else self.write(name, data)
@@ -333,14 +335,23 @@ class ForeignTest(FormatsTest):
         except ImportError:
             self.assertIn("pyarrow.parquet", self.fails(1, "reduce", self.write("t.parquet", b"PAR1" + bytes(90))))
             return
-        table = pyarrow.table({"x": [1, 2, 39], "y": [0.5, 0.25, 0.125]})
+        times = pyarrow.array([1_700_000_000_123_456_000, 1_700_000_000_000_000_000, None], pyarrow.timestamp("ns", tz="UTC"))
+        table = pyarrow.table({"x": [1, 2, 39], "s": ["a", None, "b,c"], "t": times, "l": [[1], [], [2, 3]]})
         parquet.write_table(table, self.path("t.parquet"))
         feather.write_feather(table, self.path("t.feather"), compression="uncompressed")
-        for name in ["t.parquet", "t.feather"]:
+        with pyarrow.OSFile(self.path("t.arrows"), "wb") as file, pyarrow.ipc.new_stream(file, table.schema) as stream:
+            stream.write_table(table)
+        for name in ["t.parquet", "t.feather", "t.arrows"]:
             says = self.fails(1, "reduce", self.path(name))
-            pipe = says[says.index("python3 -c"):says.index(" | masu ...", says.index("python3 -c"))]
-            pipe = pipe.replace("python3", sys.executable, 1).replace("FILE", self.path(name)) + f" | {os.path.abspath(MASU)} reduce --column x --op sum"
-            self.assertEqual(subprocess.run(["sh", "-c", pipe], capture_output=True, check=True, timeout=100).stdout, b"42\n")
+            pipes = [says[says.index("python3 -c"):says.index(" | masu ...", says.index("python3 -c"))].replace("python3", sys.executable, 1)]
+            if shutil.which("duckdb") and name == "t.parquet":
+                pipes.append(says[says.index("duckdb"):says.index(" | masu ...")])
+            for pipe in pipes:
+                for column, command, expected in [("x", "sum", b"42\n"), ("s", "unique --format csv", b'value,count\na,1\n"b,c",1\n'),
+                                                  ("t", "unique --format csv", b"value,count\n2023-11-14T22:13:20.000000Z,1\n2023-11-14T22:13:20.123456Z,1\n")]:
+                    done = subprocess.run(["sh", "-c", f"{pipe.replace('FILE', self.path(name)).replace('NAME', column)} | {os.path.abspath(MASU)} {command} --column {column} -t comma"],
+                                          capture_output=True, check=True, timeout=100)
+                    self.assertEqual(done.stdout, expected)
 
     def test_the_list(self):
         text = self.ok("formats").decode()

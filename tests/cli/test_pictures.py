@@ -3,10 +3,13 @@
 
 import gzip
 import json
+import os
 import struct
 import unittest
 import zipfile
 import zlib
+
+import numpy as np
 
 from command import CommandTest, masu, npy
 
@@ -198,6 +201,102 @@ class Arrays(CommandTest):
         self.fails(1, "reduce", "-", stdin=data, says="holds 2 arrays (b, a): save it to a file, of which FILE.npz:NAME is")
         packed = self.write("two.npz.gz", gzip.compress(data))
         self.assertEqual(self.ok("reduce", packed + ":b", "--op", "sum"), b"5\n")
+
+
+
+def evened(values, bins):
+    """Samples after equalization, by the definition of equalization_map()."""
+    counts = np.bincount(values.ravel(), minlength=bins).astype(object)
+    sums, n, least = np.cumsum(counts), values.size, next(count for count in counts if count)
+    if n == least:
+        return np.zeros_like(values, np.uint8)
+    return ((2 * np.maximum(sums - least, 0) * 255 + n - least) // (2 * (n - least)))[values].astype(np.uint8)
+
+
+class MappedPictures(CommandTest):
+    """histogram --equalize or --otsu with -o FILE.png, .pgm, .ppm or .pnm."""
+
+    def samples(self, name):
+        """Those of a PNM, read here; of a PNG, read by masu."""
+        if name.endswith(".png"):
+            self.ok("convert", self.path(name), "--to", "u8", "-o", self.path("read.npy"))
+            return np.load(self.path("read.npy"))
+        with open(self.path(name), "rb") as file:
+            kind, size, most, data = file.read().split(b"\n", 3)
+        self.assertEqual(most, b"255")
+        width, height = map(int, size.split())
+        return np.frombuffer(data, np.uint8).reshape((height, width) + {b"P5": (1,), b"P6": (3,)}[kind])
+
+    def mapped(self, expected, *arguments, **more):
+        ending = ".ppm" if expected.shape[2] == 3 else ".pgm"
+        for name in ["m.png", "m" + ending, "m.pnm"]:
+            self.assertEqual(self.ok("histogram", *arguments, "-o", self.path(name), **more), b"")
+            found = self.samples(name)
+            np.testing.assert_array_equal(found.reshape(expected.shape), expected, str(arguments))
+        with open(self.path("m.pnm"), "rb") as file:
+            self.assertEqual(self.ok("histogram", *arguments, "--format", "pnm", **more), file.read())
+
+    def test_equalized(self):
+        random = np.random.default_rng(5)
+        for height, width, channels in [(1, 1, 1), (2, 1, 3), (31, 67, 1), (67, 31, 3)]:
+            image = (random.normal(90, 20, (height, width, channels)) + [[[0, 30, 60][:channels]]]).astype(np.uint8)
+            expected = np.stack([evened(image[:, :, i], 256) for i in range(channels)], axis=2)
+            data = b"P%d %d %d 255\n" % (6 if channels == 3 else 5, width, height) + image.tobytes()
+            path = self.write("i.pnm", data)
+            self.mapped(expected, path, "--equalize")
+            self.mapped(expected, "-", "--equalize", stdin=data)
+            self.mapped(expected, path, "--equalize", "--memory", "1Mi", "--verify")
+        self.mapped(evened(image[5:9, 3:20, 0], 256)[:, :, None], self.save_npy("a.npy", image[:, :, 0].copy()), "--equalize", "--region", "3,5,17,4")
+        self.mapped(expected, self.save_npy("a.npy", image), "--equalize", "--channels", "3")
+        wide = random.integers(0, 65536, (40, 30)).astype(np.uint16)
+        wide[:, :3] = [0, 65535, 7]
+        self.mapped(evened(wide, 65536)[:, :, None], self.write("w.pgm", b"P5 30 40 65535\n" + wide.astype(">u2").tobytes()), "--equalize")
+
+    def test_alpha_is_left_out(self):
+        pixels = np.random.default_rng(6).integers(0, 256, (5, 7, 4)).astype(np.uint8)
+        path = self.write("a.png", png(7, 5, 8, 6, b"".join(b"\0" + row.tobytes() for row in pixels)))
+        self.mapped(np.stack([evened(pixels[:, :, i], 256) for i in range(3)], axis=2), path, "--equalize")
+
+    def test_floats_and_given_bins(self):
+        values = np.random.default_rng(7).normal(size=(20, 30)).astype(np.float32)
+        values[0, :5] = [np.nan, np.inf, -np.inf, 4, -4]
+        path = self.save_npy("f.npy", values)
+        for more in [["--range=-3:3"], ["--range=-2:2", "--bins", "9"], ["--edges=-1,0,0.5,1"], ["--range=-4:4", "--bins", "16", "--right-open"], []]:
+            asked = more if "--bins" in more or "--edges=-1,0,0.5,1" in more else more + ["--bins", "65536"]
+            told = self.json(path, *asked, "--equalize", "--otsu")
+            edges, levels = np.array(told["edges"]), np.array(told["levels"])
+            at = np.clip(np.searchsorted(edges, values.astype(float), "right"), 1, levels.size) - 1
+            below = ~(values >= edges[0])
+            above = (values >= edges[-1]) if "--right-open" in more else values > edges[-1]
+            expected = np.where(below, 0, np.where(above, 255, levels[at]))
+            self.mapped(expected[:, :, None].astype(np.uint8), path, *more, "--equalize")
+            self.mapped(np.where(values >= told["otsu"], 255, 0)[:, :, None].astype(np.uint8), path, *more, "--otsu")
+
+    def test_parted(self):
+        image = np.array([[3, 4, 200], [3, 9, 250]], np.uint8)
+        path = self.write("i.pgm", b"P5 3 2 255\n" + image.tobytes())
+        self.mapped(np.where(image >= 10, 255, 0)[:, :, None].astype(np.uint8), path, "--otsu")
+        flat = self.write("f.pgm", b"P5 2 1 255\n\7\7")
+        self.assertFalse(os.path.exists(self.path("none.png")))
+        self.fails(1, "histogram", flat, "--otsu", "-o", self.path("none.png"), says="parts two bins with counts")
+        self.assertFalse(os.path.exists(self.path("none.png")))
+        self.mapped(np.zeros((1, 2, 1), np.uint8), flat, "--equalize")
+
+    def test_what_is_none(self):
+        path = self.write("i.pgm", b"P5 3 2 255\n123456")
+        out = ["-o", self.path("o.png")]
+        self.fails(2, "histogram", path, *out, says="is made by --equalize or by --otsu; --plot draws the histogram")
+        self.fails(2, "histogram", path, *out, "--equalize", "--otsu", says="is made by --equalize or by --otsu")
+        self.fails(2, "histogram", path, path, *out, "--equalize", says="one input")
+        self.fails(2, "histogram", path, *out, "--otsu", "--rows", "2", says="without --joint, --rows")
+        self.fails(2, "histogram", path, *out, "--otsu", "--percent", says="goes without --density")
+        self.fails(2, "histogram", path, "-o", self.path("o.tiff"), "--equalize", says=".png .pnm .pgm .ppm; got")
+        self.fails(2, "histogram", self.save_npy("c.npy", np.zeros((3, 2, 2), np.uint8)), *out, "--equalize", "--channels", "2", says="has 1 or 3 channels")
+        self.fails(2, "histogram", self.save_npy("c.npy", np.zeros((3, 2, 3), np.uint8)), *out, "--equalize", says="--channels 3")
+        self.fails(2, "histogram", self.save_npy("l.npy", np.zeros((3, 2), np.int64)), *out, "--equalize", says="integers of at most 32 bits")
+        for name in [self.write("t.txt", "1 2\n3 4\n"), "iota:u8:9", self.save_npy("1.npy", np.zeros(3, np.uint8)), self.save_npy("0.npy", np.zeros((0, 3), np.uint8))]:
+            self.fails(2, "histogram", name, *out, "--equalize", says="a picture needs an image")
+        self.assertFalse(os.path.exists(self.path("o.png")))
 
 
 if __name__ == "__main__":

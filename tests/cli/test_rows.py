@@ -110,6 +110,22 @@ class Lines(CommandTest):
         self.ok("sort", "-", "--key", "v", "--strict", stdin=text.encode())
         self.assertEqual(masu("sort", "-", "--key", "v:text", stdin=text.encode()).stderr, b"")
 
+    def test_dates_by_the_instant(self):
+        """Zones and spellings do not decide; equal instants keep their order."""
+        days = ["2026-10-25 02:30:00+01", "2026-10-25T02:30:00+02:00", "", "2026-10-25T00:30Z", "soon", "1969-12-31", "2026-02-30",
+                "2026-10-25T00:30:00.000001Z", "7", "2026-10-25 02:30:00.000000999+02", "2026-10-25T00:30:00.0000010009"]
+        path = self.write("d.csv", "n,day\n" + "".join(f"{i},{day}\n" for i, day in enumerate(days)))
+
+        def order(command, *more):
+            return [int(line.split(",")[0]) for line in self.ok(command, path, "--key", *more).decode().splitlines()[1:]]
+        self.assertEqual(order("sort", "day"), [8, 5, 1, 3, 9, 7, 0, 6, 10, 4, 2])
+        self.assertEqual(order("sort", "day:desc"), [8, 0, 7, 9, 1, 3, 5, 4, 10, 6, 2])
+        self.assertEqual(order("sort", "day,n:desc"), [8, 5, 3, 1, 9, 7, 0, 6, 10, 4, 2])
+        self.assertEqual(order("sort", "day", "--unique"), [8, 5, 1, 9, 7, 0, 6, 10, 4, 2])
+        self.assertEqual(order("topk", "day", "-k", "4"), [8, 0, 7, 9])
+        self.assertEqual(order("sort", "day:text"), [2, 5, 6, 0, 9, 10, 7, 3, 1, 8, 4])
+        self.assertEqual(order("sort", "day:number"), [8, 0, 1, 2, 3, 4, 5, 6, 7, 9, 10])
+
     def test_random_tables(self):
         dice = random.Random(5)
         words = ["", "a", "ab", "b", "B", "zz\0", "zz", "x" * 9, "x" * 9 + "y", "x" * 40 + "1", "x" * 40 + "2", "é", "12",

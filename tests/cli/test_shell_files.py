@@ -72,7 +72,7 @@ class ShellFiles(CommandTest):
         self.assertEqual(self.bash("masu hi"), ["histogram"])
         self.assertEqual(self.bash("masu histogram --den"), ["--density"])
         self.assertEqual(self.bash("masu hist x --den"), ["--density"])
-        self.assertEqual(set(self.bash("masu histogram --format ")), {"table", "csv", "tsv", "json", "npy", "raw", "uhi"})
+        self.assertEqual(set(self.bash("masu histogram --format ")), {"table", "csv", "tsv", "json", "npy", "raw", "uhi", "png", "pnm"})
         self.assertEqual(self.bash("masu histogram x.png --format j"), ["json"])
         self.assertEqual(self.bash("masu histogram --format=j"), ["json"])
         self.assertEqual(self.bash("masu histogram --format=j", breaks=" \t\n"), ["--format=json"])
@@ -116,8 +116,10 @@ class ShellFiles(CommandTest):
         for option in ("--bins", "--strategy", "--outside", "--progress", "--format", "--endian", "--input-format"):
             for value in self.bash(f"masu histogram {option} "):
                 if value not in ("npy", "image", "json") or option == "--format":  # those need such an input
-                    data = self.write("a.txt", "1 2 3 4\n")
-                    run = subprocess.run([MASU, "histogram", data, "--dtype", "u8", option, value, "--device", "cpu"],
+                    data = [self.write("a.txt", "1 2 3 4\n"), "--dtype", "u8"]
+                    if value in ("png", "pnm"):
+                        data = [self.write("a.pgm", b"P5 2 1 255\n12"), "--equalize"]
+                    run = subprocess.run([MASU, "histogram", *data, option, value, "--device", "cpu"],
                                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                     fine = (0, 1) if option == "--strategy" else (0,)
                     self.assertIn(run.returncode, fine, (option, value, run.stderr))
@@ -170,7 +172,7 @@ class ShellFiles(CommandTest):
         self.assertEqual(set(self.fish("masu ")), {*self.options, "help"})
         self.assertLessEqual(set(self.options), set(self.fish("masu help ")))
         self.assertEqual(self.fish("masu histogram --den"), ["--density"])
-        self.assertEqual(set(self.fish("masu histogram --format ")), {"table", "csv", "tsv", "json", "npy", "raw", "uhi"})
+        self.assertEqual(set(self.fish("masu histogram --format ")), {"table", "csv", "tsv", "json", "npy", "raw", "uhi", "png", "pnm"})
         self.assertEqual(set(self.fish("masu histogram --bins s")), {"scott", "stone", "sturges", "sqrt"})
         self.write("photo.png", "")
         self.assertIn("photo.png", self.fish("masu histogram pho"))

@@ -285,6 +285,8 @@ class TextHistogramTest(CommandTest):
     def test_what_texts_do_not_take(self):
         file = self.write("t.txt", "a\nb\n")
         self.fails(2, "histogram", file, "--bins", "7", says="each is a bin of its own")
+        days = self.write("days.txt", "2026-01-31\n2026-03-01T12:00Z\n2026-03-31\nsoon\n")
+        self.assertEqual(self.json(days, "--bins", "month", "--cumulative")["cumulative"], [1, 1, 3])
         self.fails(2, "histogram", file, "--text", "--cumulative", says="counted alone")
         self.fails(2, "histogram", file, "--text", "--density", says="t.txt has texts; --percent has shares")
         self.fails(2, "histogram", self.write("d.txt", "2026-01-01\n"), "--density", says="has dates; --percent")
