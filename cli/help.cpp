@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The help of the program and of its commands, in lines of at most 80 columns.
 #include "program.h"
+#include "text.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -13,15 +14,10 @@ constexpr std::size_t width = 80;
 constexpr std::size_t description_column = 24;
 constexpr std::size_t shown_examples = 3;  // without --help-all
 
-// Letters of a UTF-8 text.
-std::size_t columns(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
 // Appends the words of a text to the last line of another, going on in lines that begin with `indent` blanks. A line
 // that goes on ends with `more`.
 void append_words(std::string& to, std::string_view words, std::size_t indent, std::string_view more = "") {
-  std::size_t at = columns(std::string_view(to).substr(to.rfind('\n') + 1));  // npos + 1 is 0
+  std::size_t at = columns_of_text(std::string_view(to).substr(to.rfind('\n') + 1));  // npos + 1 is 0
   bool first = true;
   while (true) {
     words.remove_prefix(std::min(words.find_first_not_of(" \n"), words.size()));
@@ -29,7 +25,7 @@ void append_words(std::string& to, std::string_view words, std::size_t indent, s
     const std::string_view word = words.substr(0, words.find_first_of(" \n"));
     words.remove_prefix(word.size());
     const bool last = words.find_first_not_of(" \n") == std::string_view::npos;
-    if (!first && at + 1 + columns(word) + (last ? 0 : more.size()) > width) {
+    if (!first && at + 1 + columns_of_text(word) + (last ? 0 : more.size()) > width) {
       to.append(more).append("\n").append(indent, ' ');
       at = indent;
     } else if (!first) {
@@ -37,7 +33,7 @@ void append_words(std::string& to, std::string_view words, std::size_t indent, s
       ++at;
     }
     to += word;
-    at += columns(word);
+    at += columns_of_text(word);
     first = false;
   }
   to += '\n';
@@ -46,7 +42,7 @@ void append_words(std::string& to, std::string_view words, std::size_t indent, s
 // "  NAMES     description".
 void append_entry(std::string& to, const std::string& names, const std::string& description) {
   to += "  " + names;
-  if (const std::size_t at = columns(names) + 2; at + 2 > description_column) {
+  if (const std::size_t at = columns_of_text(names) + 2; at + 2 > description_column) {
     to.append("\n").append(description_column, ' ');
   } else {
     to.append(description_column - at, ' ');

@@ -31,19 +31,16 @@ extern "C" void end_command(int signal) {
   io::remove_unfinished();
   const bool asked_to = signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
   if (asked_to && said_letters != 0 && ::write(STDERR_FILENO, said_at_the_end, said_letters) < 0) said_letters = 0;
-  switch (signal) {
-    case SIGINT: _exit(static_cast<int>(Exit::interrupted));
-    case SIGPIPE: _exit(static_cast<int>(Exit::done));
-    default: break;
-  }
+  if (signal == SIGINT) _exit(static_cast<int>(Exit::interrupted));
+  if (signal == SIGPIPE) _exit(static_cast<int>(Exit::done));
   ::signal(signal, SIG_DFL);
   ::raise(signal);
 }
 
-void handle(int signal, bool keep_ignored) {
+void handle(int signal) {
   struct sigaction old {};
   sigaction(signal, nullptr, &old);
-  if (keep_ignored && old.sa_handler == SIG_IGN) return;  // nohup, or a shell's background job
+  if (signal != SIGPIPE && old.sa_handler == SIG_IGN) return;  // nohup, or a shell's background job
   struct sigaction action {};
   action.sa_handler = end_command;
   sigemptyset(&action.sa_mask);
@@ -56,25 +53,15 @@ void handle(int signal, bool keep_ignored) {
 void handle_signals(const char* said = nullptr) {
   said_at_the_end = said;
   said_letters = said == nullptr ? 0 : std::strlen(said);
-  handle(SIGINT, true);
-  handle(SIGHUP, true);
-  handle(SIGTERM, true);
-  handle(SIGQUIT, true);
-  handle(SIGALRM, true);
-  handle(SIGXCPU, true);
-  handle(SIGPIPE, false);
+  for (const int signal : {SIGINT, SIGHUP, SIGTERM, SIGQUIT, SIGALRM, SIGXCPU, SIGPIPE}) handle(signal);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that grew too large is an error of the write
-}
-
-Ending usage(const std::string& message) {
-  return {Exit::usage, message, ""};
 }
 
 // "histogram: message", whether or not the message starts with the command's name already.
 Ending usage(const std::string& command, const std::string& message) {
   const std::string prefix = command + ": ";
-  if (command.empty()) return usage(message);
-  return usage(" " + prefix + (message.starts_with(prefix) ? message.substr(prefix.size()) : message));
+  if (command.empty()) return {Exit::usage, message, ""};
+  return {Exit::usage, " " + prefix + (message.starts_with(prefix) ? message.substr(prefix.size()) : message), ""};
 }
 
 // A reader that went away, as OutputFile reports it: `masu … | head` ends silently.
@@ -142,8 +129,8 @@ Ending run(const CommandProgram& program, int argc, char** argv) {
   }
   if (program.name == "masu" && (argc == 3 || argc == 4) && std::string_view(argv[1]) == "--print") {
     if (const auto file = shell_file(line, argv[2], argc == 4 ? argv[3] : "")) return print(*file);
-    return usage("--print takes commands, man [COMMAND], bash, zsh, fish or columns FILE, got '" +
-                 std::string(argv[argc - 1]) + "'");
+    return usage("", "--print takes commands, man [COMMAND], bash, zsh, fish or columns FILE, got '" +
+                         std::string(argv[argc - 1]) + "'");
   }
   const CommandLine::Parsed parsed = line.parse(argc, argv);
   if (parsed.what == CommandLine::Parsed::What::print) return print(parsed.text, parsed.status);

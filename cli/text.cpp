@@ -111,6 +111,11 @@ std::string table_element(const ArrayView& array, std::uint64_t index) {
   return table_number(number_at(array, index), 0, array.dtype);
 }
 
+std::string bare(std::string value) {
+  std::erase(value, '"');
+  return value;
+}
+
 std::string json_of_text(std::string text) {
   if (text == "nan") return "\"NaN\"";
   if (text == "inf") return "\"Infinity\"";
@@ -140,11 +145,6 @@ unsigned output_width() {
     if (rest == end && columns > 0) return std::min(columns, widest);
   }
   return 80;
-}
-
-std::size_t columns_of_text(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 bool utf8_locale() {
@@ -270,14 +270,6 @@ void Progress::finish() {
   bar_line().clear();
 }
 
-namespace {
-
-std::string speed(double bytes, double seconds) {
-  return seconds > 0 ? fmt::format("{:9.3f} GB/s", bytes / seconds / 1e9) : "        - GB/s";
-}
-
-}  // namespace
-
 std::string json_seconds(const Seconds& seconds) {
   return fmt::format(R"("seconds":{{"read":{},"transfer":{},"compute":{},"total":{}}})", json_number(seconds.read),
                      json_number(seconds.transfer), json_number(seconds.compute), json_number(seconds.total));
@@ -289,7 +281,8 @@ void note_times(const Seconds& seconds, std::uint64_t bytes) {
                                                  {"computing", seconds.compute},
                                                  {"total", seconds.total}};
   for (const auto& [what, took] : rows) {
-    note(fmt::format("{:<10} {:10.6f} s {}", what, took, speed(static_cast<double>(bytes), took)));
+    const double speed = static_cast<double>(bytes) / took / 1e9;
+    note(fmt::format("{:<10} {:10.6f} s {} GB/s", what, took, took > 0 ? fmt::format("{:9.3f}", speed) : "        -"));
   }
 }
 

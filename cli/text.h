@@ -10,6 +10,7 @@
 #include <masu/stream.h>
 #include <masu/sum.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -107,6 +108,8 @@ std::string value_text(const ArrayView& array, std::uint64_t index, const io::Va
 std::string_view type_name(const io::SourceInfo& info);
 // Such a text as JSON has it: "NaN", "Infinity" and "-Infinity" in quotes.
 std::string json_of_text(std::string text);
+// The same without the quotes.
+std::string bare(std::string value);
 // Both.
 std::string json_element(const ArrayView& array, std::uint64_t index, const io::ValueNames* names = nullptr);
 
@@ -116,7 +119,9 @@ bool is_terminal(int descriptor);
 // Columns of the terminal that standard output is, else $COLUMNS, else 80.
 unsigned output_width();
 // Columns that a text takes there: every character is one wide.
-std::size_t columns_of_text(std::string_view text);
+inline std::size_t columns_of_text(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+}
 // True when the user's locale can show characters beyond ASCII.
 bool utf8_locale();
 // Whether charts may have block characters: a console (TERM=linux) and TERM=dumb lack them.

@@ -206,9 +206,13 @@ bool is_place(const std::string& op) {
   return op == "argmin" || op == "argmax";
 }
 
-// Instants count from an arbitrary day, so a sum of them has no meaning.
-void check_instants(const std::string& input, const std::vector<std::string>& ops) {
-  for (const std::string& op : ops) {
+// Asks for what dates have. Instants count from an arbitrary day, so a sum of them has no meaning.
+void ask_for_instants(ReduceRequest& request, const ReduceCommandOptions& asked, const std::string& input,
+                      const io::ValueNames* names) {
+  if (names == nullptr) return;
+  request.ops = ops_for(asked, names);
+  request.result = Dtype::f64;  // has each microsecond of the dates in use
+  for (const std::string& op : request.ops) {
     if (is_value(op) || is_place(op) || op == "count" || op == "skipped") continue;
     data_error("{}: dates have no {}: of them there are mean, min, max, median, argmin, argmax, count and skipped",
                input, op);
@@ -279,10 +283,7 @@ Exit run_groups(const ReduceCommandOptions& asked, ReduceRequest request, Column
   const GroupedTable table(asked, {.places = places, .several = true});
   const auto columns = table.columns();
   for (const GroupedTable::Values& column : columns) {
-    if (!column.names) continue;
-    request.ops = ops_for(asked, column.names.get());
-    request.result = Dtype::f64;  // has each microsecond of the dates in use
-    check_instants(table.info().name, request.ops);
+    ask_for_instants(request, asked, table.info().name, column.names.get());
   }
   const std::vector<ReduceOp> reductions = reductions_for(request);
   GroupResults results(table, request.ops);
@@ -338,11 +339,7 @@ Exit run_command(ReduceCommandOptions& asked) {
   asked.input.places = asked.rows.empty() && std::any_of(request.ops.begin(), request.ops.end(), is_place);
   ArrayStream stream(asked, Work::reading, "reduce");
   const io::ValueNames* const names = stream.info().names.get();
-  if (names != nullptr) {
-    request.ops = ops_for(asked, names);
-    request.result = Dtype::f64;  // has each microsecond of the dates in use
-    check_instants(stream.info().name, request.ops);
-  }
+  ask_for_instants(request, asked, stream.info().name, names);
   request.rows = stream.rows();
   request.row_length = stream.row_length();
   request.memory = stream.memory();

@@ -135,10 +135,7 @@ std::vector<Quantity> quantities(const HistogramResult& result, const WriteOptio
 
 // Such a text in tables and CSV.
 std::string shown(const HistogramResult& result, std::string text) {
-  if (!result.weighted) return text;
-  text = json_of_text(std::move(text));
-  std::erase(text, '"');  // of "NaN" and infinities
-  return text;
+  return result.weighted ? bare(json_of_text(std::move(text))) : text;
 }
 
 // Calls line(texts) with the names of the columns, where these are asked for, and with those of each joint bin, the
@@ -336,11 +333,7 @@ void write_uhi(const HistogramResult& result, const WriteOptions& options, const
   const bool numbered = result.joint || columns.size() > 1;
   const bool variances = result.weighted && !result.weighted->variances().empty();
   const bool flow = !numbered && !variances;
-  // Numbers as they are: Python, like others, reads NaN and Infinity without quotes.
-  const auto bare = [](std::string text) {
-    std::erase(text, '"');
-    return text;
-  };
+  // Numbers are bare: Python, like others, reads NaN and Infinity without quotes.
   to.add("{");
   const char* between = "";
   for (std::uint64_t row = 0; row < result.row_count(); ++row) {

@@ -336,10 +336,7 @@ void write_joint_table(const HistogramResult& result, const WriteOptions& option
   }
   sink(fmt::format("{}: {} {}, {} bins\n", result.source.name, result.source.format, to_string(joint.dtype()), bins));
   sink(fmt::format("n {}, outside {}, nan {}\n\n", joint.n(), joint.outside(), joint.nan()));
-  if (joint.dimensions() == 2) {
-    write_map(result, options, sink);
-    return;
-  }
+  if (joint.dimensions() == 2) return write_map(result, options, sink);
   for (unsigned d = 0; d < joint.dimensions(); ++d) write_margin(result, d, options, sink);
 }
 

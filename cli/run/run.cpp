@@ -89,12 +89,6 @@ std::string list_of(const std::vector<Entry>& entries, std::string (*text)(const
   return fmt::format("[{}]", fmt::join(texts, ","));
 }
 
-// JSON's names of what is not finite, without their quotes.
-std::string plain(std::string value) {
-  std::erase(value, '"');
-  return value;
-}
-
 // The buffers that were asked for: those with a file into it, the others on standard output, one value a line.
 void write_outputs(const RunResult& result) {
   write_files(result);
@@ -144,7 +138,7 @@ void note_differences(const RunResult& result) {
     if (difference.differing > 0) {
       parts.push_back(fmt::format("{} of {} elements differ, the first is number {}: expected {}, got {}",
                                   difference.differing, std::min(difference.elements, difference.expected_elements),
-                                  difference.first, plain(difference.expected), plain(difference.got)));
+                                  difference.first, bare(difference.expected), bare(difference.got)));
     }
     note(fmt::format("masu run: {}: {}", argument_text(difference.argument, difference.name), fmt::join(parts, "; ")));
   }

@@ -131,8 +131,7 @@ std::string literal(std::string_view text, std::string_view special) {
 
 std::string action(const std::string& argument) {
   const Candidates values = candidates(argument);
-  std::string words;
-  for (const std::string& word : values.words) words += (words.empty() ? "" : " ") + literal(word, ":");
+  const std::string words = literal(joined(values.words, " "), ":");
   if (values.folder) return "_files -/";
   if (values.file && !words.empty()) return "{ compadd -S \"\" -- " + words + "; _files }";
   if (values.file) return "_files";

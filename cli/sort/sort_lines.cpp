@@ -65,6 +65,7 @@ class LineOutput {
 
 // Texts that are sorted as one.
 using Inputs = std::vector<std::unique_ptr<io::Rows>>;
+using Reports = std::vector<std::pair<std::string, io::TextReport>>;
 
 Inputs open_inputs(std::vector<std::string> names, const io::SourceOptions& options,
                    std::span<const std::string> columns) {
@@ -90,19 +91,12 @@ std::optional<std::uint64_t> size_of_all(const Inputs& inputs) {
   return sum;
 }
 
-void add_report(io::TextReport& all, const io::TextReport& more) {
-  all.places += more.places;
-  all.comment_lines += more.comment_lines;
-  for (std::size_t kind = 0; kind < all.left_out.size(); ++kind) all.left_out[kind].count += more.left_out[kind].count;
-}
-
 // Lines that all lack a field are a wrong --key or delimiter; a file must not be replaced by none of its lines.
-void refuse_nothing(const Inputs& inputs) {
-  for (const auto& rows : inputs) {
-    const io::TextReport report = rows->report();
+void refuse_nothing(const Reports& reports) {
+  for (const auto& [input, report] : reports) {
     for (const io::TextReport::Kind& kind : report.left_out) {
       if (kind.count == 0) continue;
-      data_error("{}: no line can be sorted (line {}: {}); {}", rows->name(), kind.line, kind.first, report.how_cut);
+      data_error("{}: no line can be sorted (line {}: {}); {}", input, kind.line, kind.first, report.how_cut);
     }
   }
 }
@@ -135,7 +129,9 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
   LineSort sorter({device, memory_budget(asked.common), asked.common.tmpdir, asked.first, asked.unique});
   sorter.progress = [&](std::uint64_t bytes) { progress.advance(bytes); };
   SortSummary done;
-  std::uint64_t nans = 0;  // that were left out
+  Reports reports;
+  std::uint64_t places = 0;  // of the inputs before
+  std::uint64_t nans = 0;    // that were left out
   for (const auto& rows : inputs) {
     std::uint64_t shown = rows->position();
     while (rows->next()) {
@@ -143,7 +139,7 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
       if (asked.skip_nan && keys.nan()) {
         ++nans;
       } else if (asked.index) {
-        const std::uint64_t place = done.text.places + rows->place();
+        const std::uint64_t place = places + rows->place();
         sorter.add(key, {reinterpret_cast<const char*>(&place), sizeof place});
       } else {
         sorter.add(key, rows->text());
@@ -152,9 +148,11 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
         progress.advance(here - std::exchange(shown, here));
     }
     done.bytes += rows->position();
-    add_report(done.text, rows->report());
+    reports.emplace_back(rows->name(), rows->report());
+    places += reports.back().second.places;
   }
-  if (sorter.count() == 0 && nans == 0) refuse_nothing(inputs);
+  done.text = join_inputs(reports);
+  if (sorter.count() == 0 && nans == 0) refuse_nothing(reports);
   done.seconds.read = since(began);
   done.count = sorter.count();
   output.begin(std::min(done.count, asked.first.value_or(done.count)));
@@ -169,7 +167,7 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
     if (inputs.size() > 1) name += fmt::format(" and {} more", inputs.size() - 1);
     for (const std::string& text : done.notes) note(fmt::format("masu: {}: {}", name, text));
     if (nans != 0) note(fmt::format("masu: {}: {} NaNs left out", name, nans));
-    for (const auto& rows : inputs) note_report(rows->name(), rows->report());
+    for (const auto& [input, report] : reports) note_report(input, report);
   }
   done.seconds.transfer = sorter.times().transfer;
   done.seconds.compute = sorter.times().compute;

@@ -89,7 +89,10 @@ class JpegDecoder {
     errors_.output_message = [](j_common_ptr) {};
     info_.client_data = this;
     open_ = true;
-    guarded(create);
+    // The macro jpeg_create_decompress would call the function by its linked name.
+    guarded([](JpegDecoder* self) {
+      self->jpeg_.jpeg_CreateDecompress(&self->info_, JPEG_LIB_VERSION, sizeof(jpeg_decompress_struct));
+    });
     source_ = {};
     source_.init_source = [](j_decompress_ptr) {};
     source_.fill_input_buffer = on_fill;
@@ -122,10 +125,12 @@ class JpegDecoder {
     return header;
   }
   // Prepares for the first row; reads the whole file where the rows are spread over several scans.
-  void start() { guarded(start_rows); }
+  void start() {
+    guarded([](JpegDecoder* self) { self->jpeg_.jpeg_start_decompress(&self->info_); });
+  }
   void read_row(std::byte* target) {
     row_ = reinterpret_cast<JSAMPROW>(target);
-    guarded(read_one_row);
+    guarded([](JpegDecoder* self) { self->jpeg_.jpeg_read_scanlines(&self->info_, &self->row_, 1); });
     // Adobe's files hold CMYK inverted: 255 is no ink.
     if (info_.out_color_space == JCS_CMYK && info_.saw_Adobe_marker)
       std::transform(row_, row_ + std::size_t{4} * info_.output_width, row_,
@@ -133,7 +138,7 @@ class JpegDecoder {
   }
   // Reads up to the end of the image; says whether another one follows.
   bool end() {
-    guarded(read_to_end);
+    guarded([](JpegDecoder* self) { self->jpeg_.jpeg_finish_decompress(&self->info_); });
     std::array<std::byte, 3> next{};
     const std::size_t have = std::min(source_.bytes_in_buffer, next.size());
     std::copy_n(reinterpret_cast<const std::byte*>(source_.next_input_byte), have, next.begin());
@@ -162,10 +167,6 @@ class JpegDecoder {
     body(self);
     return true;
   }
-  static void create(JpegDecoder* self) {
-    // The macro jpeg_create_decompress would call the function by its linked name.
-    self->jpeg_.jpeg_CreateDecompress(&self->info_, JPEG_LIB_VERSION, sizeof(jpeg_decompress_struct));
-  }
   static void read_header(JpegDecoder* self) {
     jpeg_decompress_struct& info = self->info_;
     self->jpeg_.jpeg_read_header(&info, TRUE);
@@ -173,10 +174,6 @@ class JpegDecoder {
     info.dct_method = JDCT_ISLOW;
     self->several_scans_ = self->jpeg_.jpeg_has_multiple_scans(&info) != 0;
   }
-  static void start_rows(JpegDecoder* self) { self->jpeg_.jpeg_start_decompress(&self->info_); }
-  static void read_one_row(JpegDecoder* self) { self->jpeg_.jpeg_read_scanlines(&self->info_, &self->row_, 1); }
-  static void read_to_end(JpegDecoder* self) { self->jpeg_.jpeg_finish_decompress(&self->info_); }
-
   static JpegDecoder& of(j_common_ptr info) noexcept { return *static_cast<JpegDecoder*>(info->client_data); }
   static boolean on_fill(j_decompress_ptr info) {
     JpegDecoder& self = of(reinterpret_cast<j_common_ptr>(info));

@@ -70,7 +70,9 @@ class PngDecoder {
   // Rows after all passes of an interlaced image, `rows` pointers; else the next row.
   void read_row(std::byte* target) {
     row_ = target;
-    guarded(read_one_row);
+    guarded([](PngDecoder* self) {
+      self->png_.png_read_row(self->read_, reinterpret_cast<png_bytep>(self->row_), nullptr);
+    });
   }
   void read_frame(std::byte* frame, std::uint64_t rows, std::uint64_t row_bytes) {
     row_ = frame;
@@ -78,7 +80,9 @@ class PngDecoder {
     row_bytes_ = row_bytes;
     guarded(read_all_rows);
   }
-  void end() { guarded(read_to_end); }
+  void end() {
+    guarded([](PngDecoder* self) { self->png_.png_read_end(self->read_, nullptr); });
+  }
 
   [[nodiscard]] unsigned channels() const { return png_.png_get_channels(read_, info_); }
   [[nodiscard]] unsigned depth() const { return png_.png_get_bit_depth(read_, info_); }
@@ -153,15 +157,11 @@ class PngDecoder {
                      given ? std::byte{alphas[i]} : std::byte{255}};
     }
   }
-  static void read_one_row(PngDecoder* self) {
-    self->png_.png_read_row(self->read_, reinterpret_cast<png_bytep>(self->row_), nullptr);
-  }
   static void read_all_rows(PngDecoder* self) {
     for (int pass = 0; pass < self->passes_; ++pass)
       for (std::uint64_t row = 0; row < self->rows_; ++row)
         self->png_.png_read_row(self->read_, reinterpret_cast<png_bytep>(self->row_ + row * self->row_bytes_), nullptr);
   }
-  static void read_to_end(PngDecoder* self) { self->png_.png_read_end(self->read_, nullptr); }
 
   static void on_read(png_structp png, png_bytep target, png_size_t bytes) {
     const LibPng& library = opened<LibPng>();
