@@ -24,8 +24,9 @@ struct Weighted : PreparedBins::State {
     if (shape.options.rows > 1) elements = shape.options.rows * shape.row_elements;
     numbers = shape.numbers();
     if (call::on_cpu(device)) return;
-    auto made_kernels = std::make_unique<WeightedKernels>(device, shape.rules, shape.formats, shape.options,
-                                                          shape.row_elements, TableUpload{});
+    auto made_kernels =
+        std::make_unique<WeightedKernels>(device, WeightedKernels::columns_of(device, shape.rules), shape.formats,
+                                          shape.options, shape.row_elements, TableUpload{});
     sums = made_kernels.get();
     kernels = std::move(made_kernels);
   }

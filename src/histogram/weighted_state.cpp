@@ -115,7 +115,8 @@ WeightedState::WeightedState(WeightedShape shape, const Device& on)
   counter = std::make_unique<DeviceCounter>(
       device,
       [&](const TableUpload& upload) {
-        auto made = std::make_unique<WeightedKernels>(device, rules, formats, options, row_elements, upload);
+        auto made = std::make_unique<WeightedKernels>(device, WeightedKernels::columns_of(device, rules), formats,
+                                                      options, row_elements, upload);
         kernels = made.get();
         return made;
       },

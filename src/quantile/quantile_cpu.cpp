@@ -73,11 +73,12 @@ template <bool indices, class T>
 void part_stretch(const T* x, std::uint64_t count, std::uint64_t index, WorkOf<T> pivot, OutputOf<indices, T>* to,
                   PartPlaces& at, const PartPlaces& ends) {
   constexpr std::uint64_t piece = std::uint64_t{1} << 17;
+  const cpu::SelectLoops<T>& loops = cpu::select_loops<T>();
   for (std::uint64_t first = 0; first < count; first += piece) {
     if (first != 0) runtime::check_interrupted();
     const std::uint64_t length = std::min(piece, count - first);
-    if constexpr (indices) cpu::part_indices(x + first, length, pivot, index + first, to, at, ends);
-    else cpu::part_values(x + first, length, pivot, to, at, ends);
+    if constexpr (indices) loops.part_indices(x + first, length, pivot, index + first, to, at, ends);
+    else loops.part_values(x + first, length, pivot, to, at, ends);
   }
 }
 
@@ -234,7 +235,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
         cpu::short_row_loops<Work>().find_near_end(work, here, length, places[0], columns.data());
         for (std::uint64_t row = 0; row < here; ++row) {
           const WorkOf<T> element = as_work(columns[row]);
-          const cpu::PartSizes sizes = cpu::count_parts(block + row * length, length, element);
+          const cpu::PartSizes sizes = cpu::select_loops<T>().count_parts(block + row * length, length, element);
           found[row] = {element, sizes.less, sizes.equal};
         }
         take(begin, here, found.data());
@@ -366,7 +367,7 @@ PartitionResult part_at(const ArrayView& data, void* result, std::uint64_t place
     }
     std::vector<PartPlaces> ends(stripes + 1);
     cpu::for_stripes(data.count, stripes, [&](std::uint64_t first, std::uint64_t last, std::uint64_t stripe) {
-      const cpu::PartSizes sizes = cpu::count_parts(row + first, last - first, found.element);
+      const cpu::PartSizes sizes = cpu::select_loops<T>().count_parts(row + first, last - first, found.element);
       ends[stripe + 1] = {sizes.less, sizes.equal, last - first - sizes.less - sizes.equal};
     });
     ends[0] = {0, found.less, found.less + found.equal};

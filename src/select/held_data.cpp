@@ -31,6 +31,7 @@ struct PieceOf {
 
 template <class T>
 void pass_over(const T* x, std::uint64_t count, std::span<const KeyRange> ranges, PieceOf<T>& found) {
+  const cpu::SelectLoops<T>& loops = cpu::select_loops<T>();
   for (std::uint64_t first = 0; first < count; first += held_block) {
     const std::uint64_t length = std::min(held_block, count - first);
     const T* const block = x + first;
@@ -45,15 +46,15 @@ void pass_over(const T* x, std::uint64_t count, std::span<const KeyRange> ranges
         const std::size_t room = found.listed + length + cpu::spare_elements;
         if (found.list.size() < room) found.list.resize(2 * room);
         const cpu::Narrowed part =
-            cpu::narrow(block, length, low, value_of_key<T>(ranges[r].high), found.list.data() + found.listed);
+            loops.narrow(block, length, low, value_of_key<T>(ranges[r].high), found.list.data() + found.listed);
         found.below[r] += part.below;
         found.upto[r] += part.below + part.inside;
         found.listed += part.inside;
       } else {
-        const cpu::PartSizes low_part = cpu::count_parts(block, length, low);
+        const cpu::PartSizes low_part = loops.count_parts(block, length, low);
         found.below[r] += low_part.less;
         const bool one = ranges[r].low == ranges[r].high;
-        const cpu::PartSizes part = one ? low_part : cpu::count_parts(block, length, value_of_key<T>(ranges[r].high));
+        const cpu::PartSizes part = one ? low_part : loops.count_parts(block, length, value_of_key<T>(ranges[r].high));
         found.upto[r] += part.less + part.equal;
       }
     }

@@ -54,7 +54,7 @@ class RangeFinder {
   std::uint64_t each(const T* x, std::size_t count, std::uint64_t low, std::uint64_t high, const F& f) {
     const auto find = [&](const auto* elements, auto first, auto last, auto key_of) {
       auto* const found = reinterpret_cast<decltype(first)*>(found_.data());
-      const cpu::Narrowed part = cpu::narrow(elements, count, first, last, found);
+      const cpu::Narrowed part = cpu::select_loops<decltype(first)>().narrow(elements, count, first, last, found);
       for (std::uint64_t i = 0; i < part.inside; ++i) {
         // All NaNs are compared as equal, also those that stand for keys which no element has.
         if (const std::uint64_t key = key_of(found[i]); key >= low && key <= high) f(key);

@@ -42,36 +42,35 @@ inline constexpr std::size_t spare_elements = 64;
 struct Narrowed {
   std::uint64_t below, inside;
 };
-// Writes the elements from `low` to `high`, in order, to `found`, which has room for `count` and spare_elements; it may
-// be x.
-template <class T>
-Narrowed narrow(const T* x, std::uint64_t count, T low, T high, T* found);
-
-// Writes the places of the elements whose keys are from `first` to `last`, in order, and gives their number; of some
-// others, too, which the caller tells apart by their keys. `count` is below 2^32.
-template <class T>
-[[gnu::visibility("hidden")]] std::size_t find_within(const T* x, std::size_t count, std::uint64_t first,
-                                                      std::uint64_t last, std::uint32_t* places);
-
 // The elements that are less than a pivot and equal to it; the others are greater.
 struct PartSizes {
   std::uint64_t less, equal;
 };
-template <class T>
-PartSizes count_parts(const T* x, std::uint64_t count, WorkOf<T> pivot);
-
 // Places of a result: where each of the three parts goes on, or where it ends.
 struct PartPlaces {
   std::uint64_t less, equal, greater;
   friend bool operator==(const PartPlaces&, const PartPlaces&) = default;
 };
-// Writes the elements in three parts, each in order, and moves `at` on. Nothing is written from `ends` on.
+
+// The loops, compiled for one set of instructions.
 template <class T>
-void part_values(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at, const PartPlaces& ends);
-// The same of their indices from `first` on. At most 2^31 elements.
+struct SelectLoops {
+  // Writes the elements from `low` to `high`, in order, to `found`, which has room for `count` and spare_elements; it
+  // may be x. None for stored floats.
+  Narrowed (*narrow)(const T* x, std::uint64_t count, T low, T high, T* found);
+  // Writes the places of the elements whose keys are from `first` to `last`, in order, and gives their number; of some
+  // others, too, which the caller tells apart by their keys. `count` is below 2^32.
+  std::size_t (*find_within)(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last,
+                             std::uint32_t* places);
+  PartSizes (*count_parts)(const T* x, std::uint64_t count, WorkOf<T> pivot);
+  // Writes the elements in three parts, each in order, and moves `at` on. Nothing is written from `ends` on.
+  void (*part_values)(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at, const PartPlaces& ends);
+  // The same of their indices from `first` on. At most 2^31 elements.
+  void (*part_indices)(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,
+                       PartPlaces& at, const PartPlaces& ends);
+};
 template <class T>
-void part_indices(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,
-                  PartPlaces& at, const PartPlaces& ends);
+const SelectLoops<T>& select_loops();
 
 template <class T>
 bool before(T a, T b) noexcept {
@@ -163,7 +162,7 @@ bool PlaceSelector<T>::by_bounds(const T* x, std::uint64_t length, std::uint64_t
                                  std::span<const std::uint64_t> places, Found* found) {
   std::size_t known = 0;
   for (const T bound : {low, high}) {
-    const PartSizes sizes = count_parts(x, length, bound);
+    const PartSizes sizes = select_loops<T>().count_parts(x, length, bound);
     const Found here{bound, before_x + sizes.less, sizes.equal};
     while (known != places.size() && places[known] - here.less < here.equal) found[known++] = here;
   }
@@ -200,6 +199,7 @@ void PlaceSelector<T>::one_by_one(const T* x, std::uint64_t length, std::uint64_
   constexpr std::size_t samples = 16;
   constexpr double spread = 2.5;  // samples around a place: it lies between them four times in five
   constexpr unsigned most_rounds = 24;
+  const auto narrow = select_loops<T>().narrow;
   std::array<T, not_many_elements + spare_elements> memory[2];
   std::array<Key, few_elements> keys;
   const auto sort = [&](std::size_t count) {
@@ -317,16 +317,18 @@ void PlaceSelector<T>::select(const T* x, std::uint64_t length, std::uint64_t be
   for (Group& group : groups) {
     if (!group.is_one()) group.inside = std::make_unique_for_overwrite<T[]>(length + spare_elements);
   }
+  const SelectLoops<T>& loops = select_loops<T>();
   for (std::uint64_t first = 0; first < length; first += piece) {
     if (first % (16 * piece) == 0) runtime::check_interrupted();
     const std::uint64_t count = std::min(piece, length - first);
     for (Group& group : groups) {
       if (group.is_one()) {
-        const PartSizes sizes = count_parts(x + first, count, group.low);
+        const PartSizes sizes = loops.count_parts(x + first, count, group.low);
         group.size.below += sizes.less;
         group.size.inside += sizes.equal;
       } else {
-        const Narrowed size = narrow(x + first, count, group.low, group.high, group.inside.get() + group.size.inside);
+        T* const to = group.inside.get() + group.size.inside;
+        const Narrowed size = loops.narrow(x + first, count, group.low, group.high, to);
         group.size.below += size.below;
         group.size.inside += size.inside;
       }

@@ -344,31 +344,20 @@ void StoredKeys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t in
   std::memcpy(keys + i, rest, (count - i) * sizeof(std::uint16_t));
 }
 
-#define MASU_SELECT(name, T)                                                                                           \
-  std::size_t Within##name(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last,                     \
-                           std::uint32_t* places) {                                                                    \
-    return FindWithin(x, count, first, last, places);                                                                  \
-  }                                                                                                                    \
-  PartSizes Count##name(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                            \
-    return Count(x, count, pivot);                                                                                     \
-  }                                                                                                                    \
-  void Values##name(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at, const PartPlaces& ends) { \
-    Values(x, count, pivot, to, at, ends);                                                                             \
-  }                                                                                                                    \
-  void Indices##name(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to,         \
-                     PartPlaces& at, const PartPlaces& ends) {                                                         \
-    Indices(x, count, pivot, first, to, at, ends);                                                                     \
+template <class T>
+constexpr auto narrow_loop() {
+  if constexpr (is_stored<T>) return nullptr;
+  else return &Narrow<T>;
+}
+template <class T>
+constexpr SelectLoops<T> loops = {narrow_loop<T>(), &FindWithin<T>, &Count<T>, &Values<T>, &Indices<T>};
+#define MASU_SELECT(name, T)            \
+  const SelectLoops<T>* Loops##name() { \
+    return &loops<T>;                   \
   }
-#define MASU_NARROW(name, T)                                                        \
-  Narrowed Narrow##name(const T* x, std::uint64_t count, T low, T high, T* found) { \
-    return Narrow(x, count, low, high, found);                                      \
-  }
-MASU_EACH_INTEGER(MASU_NARROW)
-MASU_EACH_WIDE_FLOAT(MASU_NARROW)
 MASU_EACH_INTEGER(MASU_SELECT)
 MASU_EACH_FLOAT(MASU_SELECT)
 #undef MASU_SELECT
-#undef MASU_NARROW
 
 }  // namespace
 }  // namespace masu::cpu::HWY_NAMESPACE
@@ -382,42 +371,15 @@ void ordered_keys(const std::uint16_t* bits, std::uint64_t count, std::uint16_t 
   HWY_DYNAMIC_DISPATCH(StoredKeys)(bits, count, infinity, keys);
 }
 
-#define MASU_NARROWED(name, T)                                                   \
-  HWY_EXPORT(Narrow##name);                                                      \
-  template <>                                                                    \
-  Narrowed narrow<T>(const T* x, std::uint64_t count, T low, T high, T* found) { \
-    return HWY_DYNAMIC_DISPATCH(Narrow##name)(x, count, low, high, found);       \
+#define MASU_SELECT(name, T)                     \
+  HWY_EXPORT(Loops##name);                       \
+  template <>                                    \
+  const SelectLoops<T>& select_loops() {         \
+    return *HWY_DYNAMIC_DISPATCH(Loops##name)(); \
   }
-#define MASU_SELECTED(name, T)                                                                                   \
-  HWY_EXPORT(Within##name);                                                                                      \
-  template <>                                                                                                    \
-  std::size_t find_within<T>(const T* x, std::size_t count, std::uint64_t first, std::uint64_t last,             \
-                             std::uint32_t* places) {                                                            \
-    return HWY_DYNAMIC_DISPATCH(Within##name)(x, count, first, last, places);                                    \
-  }                                                                                                              \
-  HWY_EXPORT(Count##name);                                                                                       \
-  HWY_EXPORT(Values##name);                                                                                      \
-  HWY_EXPORT(Indices##name);                                                                                     \
-  template <>                                                                                                    \
-  PartSizes count_parts<T>(const T* x, std::uint64_t count, WorkOf<T> pivot) {                                   \
-    return HWY_DYNAMIC_DISPATCH(Count##name)(x, count, pivot);                                                   \
-  }                                                                                                              \
-  template <>                                                                                                    \
-  void part_values<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, T* to, PartPlaces& at,                   \
-                      const PartPlaces& ends) {                                                                  \
-    HWY_DYNAMIC_DISPATCH(Values##name)(x, count, pivot, to, at, ends);                                           \
-  }                                                                                                              \
-  template <>                                                                                                    \
-  void part_indices<T>(const T* x, std::uint64_t count, WorkOf<T> pivot, std::uint64_t first, std::uint64_t* to, \
-                       PartPlaces& at, const PartPlaces& ends) {                                                 \
-    HWY_DYNAMIC_DISPATCH(Indices##name)(x, count, pivot, first, to, at, ends);                                   \
-  }
-MASU_EACH_INTEGER(MASU_NARROWED)
-MASU_EACH_WIDE_FLOAT(MASU_NARROWED)
-MASU_EACH_INTEGER(MASU_SELECTED)
-MASU_EACH_FLOAT(MASU_SELECTED)
-#undef MASU_SELECTED
-#undef MASU_NARROWED
+MASU_EACH_INTEGER(MASU_SELECT)
+MASU_EACH_FLOAT(MASU_SELECT)
+#undef MASU_SELECT
 
 }  // namespace masu::cpu
 #endif

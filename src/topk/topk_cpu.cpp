@@ -50,7 +50,7 @@ class Scan {
       if ((first + i) / block_elements % looked_after_blocks == 0) runtime::check_interrupted();
       const auto length = static_cast<std::size_t>(std::min<std::uint64_t>(block_elements, count - i));
       const auto [least_key, greatest_key] = ranking_.keys_from<T>(least_);
-      const std::size_t found = find_within(x + i, length, least_key, greatest_key, places.data());
+      const std::size_t found = select_loops<T>().find_within(x + i, length, least_key, greatest_key, places.data());
       for (std::size_t p = 0; p < found; ++p) {
         const T value = x[i + places[p]];
         const std::uint64_t rank = ranking_(value);

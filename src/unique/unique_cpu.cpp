@@ -193,30 +193,25 @@ std::vector<std::uint64_t> first_places(const ArrayView& data, const CountedValu
   std::vector<char> is_wanted(found.values.size());
   for (const std::uint16_t place : wanted) is_wanted[place] = 1;
   with_patterns(data, [&](const auto* elements) {
-    std::size_t missing = wanted.size();
+    // Looks at elements [e, end) until no place is missing, whose number it returns.
+    const auto look = [&](std::uint64_t e, std::uint64_t end, std::size_t missing, std::vector<std::uint64_t>& places) {
+      for (; e < end && missing != 0; ++e) {
+        const std::uint16_t place = found.places[elements[e]];
+        if (places[place] != none || is_wanted[place] == 0) continue;
+        places[place] = e;
+        --missing;
+      }
+      return missing;
+    };
     // The beginning alone has most of them; then a share for each thread.
-    std::uint64_t e = 0;
-    for (const std::uint64_t end = std::min(data.count, 16 * counted_task_elements); e < end && missing != 0; ++e) {
-      const std::uint16_t place = found.places[elements[e]];
-      if (first[place] != none || is_wanted[place] == 0) continue;
-      first[place] = e;
-      --missing;
-    }
-    if (missing == 0 || e == data.count) return;
-    const std::uint64_t shares = cpu_threads();
-    const std::uint64_t share = (data.count - e + shares - 1) / shares;
+    const std::uint64_t begin = std::min(data.count, 16 * counted_task_elements);
+    const std::size_t missing = look(0, begin, wanted.size(), first);
+    if (missing == 0 || begin == data.count) return;
     std::mutex mutex;
     const std::vector<std::uint64_t> before = first;
-    runtime::parallel_tasks(shares, [&](std::uint64_t s) {
+    runtime::for_stripes(data.count - begin, cpu_threads(), [&](std::uint64_t from, std::uint64_t to, std::uint64_t) {
       std::vector<std::uint64_t> own = before;
-      std::size_t own_missing = missing;
-      const std::uint64_t end = std::min(data.count, e + (s + 1) * share);
-      for (std::uint64_t i = std::min(data.count, e + s * share); i < end && own_missing != 0; ++i) {
-        const std::uint16_t place = found.places[elements[i]];
-        if (own[place] != none || is_wanted[place] == 0) continue;
-        own[place] = i;
-        --own_missing;
-      }
+      (void)look(begin + from, begin + to, missing, own);
       const std::lock_guard lock(mutex);
       for (std::size_t v = 0; v < first.size(); ++v) first[v] = std::min(first[v], own[v]);
     });

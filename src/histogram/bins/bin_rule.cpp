@@ -239,9 +239,6 @@ bool BinRule::same_edges(const BinRule& other) const noexcept {
   return true;
 }
 
-namespace {
-
-// The least T whose f64 value is >= bound (or > bound); false when there is none.
 template <class T>
 bool least_reaching(double bound, bool strictly, T& result) {
   using Limits = std::numeric_limits<T>;
@@ -288,8 +285,6 @@ bool least_reaching(double bound, bool strictly, T& result) {
   }
 }
 
-}  // namespace
-
 template <class T>
 BinLimits<T>::BinLimits(const BinRule& rule) {
   using Limits = std::numeric_limits<T>;
@@ -328,8 +323,9 @@ Thresholds<T>::Thresholds(const BinRule& rule) : BinLimits<T>(rule) {
   reachable = lower.size();
 }
 
-#define MASU_INSTANTIATE(name, T) \
-  template struct BinLimits<T>;   \
+#define MASU_INSTANTIATE(name, T)                 \
+  template bool least_reaching(double, bool, T&); \
+  template struct BinLimits<T>;                   \
   template struct Thresholds<T>;
 MASU_EACH_INTEGER(MASU_INSTANTIATE)
 MASU_EACH_WIDE_FLOAT(MASU_INSTANTIATE)

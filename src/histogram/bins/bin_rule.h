@@ -149,6 +149,10 @@ struct Thresholds;
 // what half_slots() has. Nothing where the slots would not grow with the value; no such bins are known.
 std::optional<Thresholds<float>> half_thresholds(const BinRule& rule);
 
+// The least T whose f64 value is >= bound (or > bound); false when there is none.
+template <class T>
+bool least_reaching(double bound, bool strictly, T& result);
+
 // Both ends of the bins as values of T: x >= e[0] exactly when x >= first, and x <= e[n] (x < e[n] when half open)
 // exactly when x <= last. `all_below`, `all_above`: all values of T lie below the bins, or above them.
 template <class T>

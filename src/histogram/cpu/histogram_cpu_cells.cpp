@@ -175,7 +175,7 @@ class CellCounter {
       map_.count_pairs_(x, map_.tree_, waiting_, left_);
       if (++blocks_ == std::numeric_limits<std::uint16_t>::max() / pairs_a_block) fold_pairs();
     } else {
-      map_.count_cells_(x, map_.loop_, cells_.data(), left_);
+      guided_loops<T>().count_cells(x, map_.loop_, cells_.data(), left_);
     }
     watch(left_.count - left);
     if (left_.count >= left_most) compare();

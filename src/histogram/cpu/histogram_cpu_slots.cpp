@@ -21,17 +21,6 @@ constexpr std::uint64_t cells_an_edge = 8;
 constexpr std::uint64_t least_cells = 256;
 constexpr std::uint64_t most_cells = std::uint64_t{1} << 16;
 
-// The least T that compares >= edge, or > edge when `past`. NaN where there is none.
-template <class T>
-T step_at(double edge, bool past) {
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  auto value = static_cast<T>(edge);
-  const auto reaches = [&](T v) { return past ? static_cast<double>(v) > edge : static_cast<double>(v) >= edge; };
-  if (!reaches(infinity)) return std::numeric_limits<T>::quiet_NaN();
-  if (!reaches(value)) value = std::nextafter(value, infinity);  // rounded down, or the edge itself
-  return value;
-}
-
 // As the loops do it.
 std::int32_t ordered_bits(double value) {
   constexpr float most = std::numeric_limits<float>::max();
@@ -77,8 +66,8 @@ void Guide<T>::make_steps(const BinRule& rule) {
   after_.reserve(rule.n + 2);
   after_.push_back(static_cast<std::uint32_t>(rule.below()));
   const auto push = [&](double edge, bool past, std::uint32_t slot) {
-    const T step = step_at<T>(edge, past);
-    if (std::isnan(step)) return;
+    T step{};
+    if (!least_reaching(edge, past, step)) return;
     // Bins that no value of T tells apart: the last one counts.
     if (!steps_.empty() && steps_.back() == step) {
       after_.back() = slot;
@@ -120,7 +109,7 @@ std::vector<std::uint32_t> Guide<T>::cells(std::span<const T> x, const GuideLoop
   constexpr std::size_t block = 256;
   std::vector<std::uint32_t> result(x.size());
   for (std::size_t i = 0; i < x.size(); i += block) {
-    cells_of_(x.data() + i, std::min(block, x.size() - i), loop, result.data() + i);
+    loops_->cells(x.data() + i, std::min(block, x.size() - i), loop, result.data() + i);
   }
   return result;
 }
@@ -172,9 +161,9 @@ std::uint32_t Guide<T>::search(T x, std::uint32_t cell) const {
 template <class T>
 void Guide<T>::write(const T* x, std::size_t count, std::uint32_t* slots) const {
   if (parted_) {
-    steps_of_(x, count, loop_, slots);
+    loops_->steps(x, count, loop_, slots);
   } else {
-    cells_of_(x, count, loop_, slots);
+    loops_->cells(x, count, loop_, slots);
     for (std::size_t i = 0; i < count; ++i) slots[i] = search(x[i], slots[i]);
   }
   for (std::size_t i = 0; i < count; ++i) slots[i] = after_[slots[i]];
@@ -182,9 +171,9 @@ void Guide<T>::write(const T* x, std::size_t count, std::uint32_t* slots) const 
 
 template <class T>
 void Guide<T>::count_steps(const T* x, std::size_t count, const StepTables& tables) const {
-  if (parted_) return count_steps_(x, count, loop_, tables);
+  if (parted_) return loops_->count_steps(x, count, loop_, tables);
   std::uint32_t cells[256];
-  cells_of_(x, count, loop_, cells);
+  loops_->cells(x, count, loop_, cells);
   for (std::size_t i = 0; i < count; ++i) ++tables[i % tables.size()][search(x[i], cells[i])];
 }
 

@@ -70,9 +70,7 @@ class Guide {
   std::vector<std::uint32_t> first_;  // of each cell: how many steps lie in cells before
   std::vector<std::uint16_t> near_;   // the same where all fit
   GuideLoop<T> loop_{};
-  WriteGuided<T> cells_of_ = cells_of<T>();
-  WriteGuided<T> steps_of_ = steps_of<T>();
-  CountSteps<T> count_steps_ = cpu::count_steps<T>();
+  const GuidedLoops<T>* loops_ = &guided_loops<T>();
   bool parted_ = false;
 };
 
@@ -124,7 +122,6 @@ class CellMap {
   std::vector<Mark> marks_;
   std::vector<std::uint32_t> reached_;  // of each cell, NaN's too: the steps its values reach, or cell_undecided
   StepTree tree_{};
-  CountCells<T> count_cells_ = count_cells<T>();
   CountPairs<T> count_pairs_ = count_pairs<T>();
 };
 
@@ -307,15 +304,12 @@ void count_in_totals(const TableShape& shape, const SlotSource& source, std::uin
 // the parts are counted one by one. Keeps its memory, under 48 MiB a thread, from one source to the next.
 class PartCounter {
  public:
-  explicit PartCounter(const TableShape& shape);
-  PartCounter(PartCounter&&) noexcept;
-  PartCounter& operator=(PartCounter&&) noexcept;
-  ~PartCounter();
-  void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals);
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+  static std::unique_ptr<PartCounter> make(const TableShape& shape);
+  PartCounter() = default;
+  PartCounter(const PartCounter&) = delete;
+  PartCounter& operator=(const PartCounter&) = delete;
+  virtual ~PartCounter() = default;
+  virtual void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals) = 0;
 };
 
 // Counts sources of slots with one strategy.
@@ -331,7 +325,7 @@ class SlotCounter {
  private:
   TableShape shape_;
   Strategy strategy_;
-  std::optional<PartCounter> parts_;
+  std::unique_ptr<PartCounter> parts_;  // of Strategy::partitioned
 };
 
 }  // namespace masu::cpu

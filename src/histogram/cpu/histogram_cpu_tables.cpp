@@ -14,7 +14,6 @@
 #include <cstring>
 #include <mutex>
 #include <new>
-#include <variant>
 #include <vector>
 
 namespace masu::cpu {
@@ -242,12 +241,13 @@ class Sorted {
 };
 
 template <class Offset>
-class Parts {
+class Parts final : public PartCounter {
  public:
   Parts(const TableShape& shape, unsigned bits)
       : shape_(shape), bits_(bits), parts_(((shape.counters() - 1) >> bits) + 1) {}
 
-  void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals) {
+  void count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals) override {
+    if (elements < least_sorted) return count_in_totals(shape_, source, elements, 1, true, totals);
     const std::uint64_t threads = cpu_threads();
     const std::uint64_t most = sizeof(Offset) == 2 ? most_chunk : most_wide_chunk;
     std::uint64_t chunk = std::clamp(2 * shape_.counters() / threads, least_chunk, most);
@@ -335,39 +335,16 @@ class Parts {
 
 }  // namespace
 
-struct PartCounter::State {
-  explicit State(const TableShape& table) : shape(table) {
-    const auto wide = static_cast<unsigned>(std::bit_width((shape.counters() - 1) / most_parts));
-    const unsigned bits = std::max(part_bits, wide);
-    if (bits <= 16) {
-      parts.emplace<Parts<std::uint16_t>>(shape, bits);
-    } else {
-      parts.emplace<Parts<std::uint32_t>>(shape, bits);
-    }
-  }
-  TableShape shape;
-  std::variant<std::monostate, Parts<std::uint16_t>, Parts<std::uint32_t>> parts;
-};
-
-PartCounter::PartCounter(const TableShape& shape) : state_(std::make_unique<State>(shape)) {}
-PartCounter::PartCounter(PartCounter&&) noexcept = default;
-PartCounter& PartCounter::operator=(PartCounter&&) noexcept = default;
-PartCounter::~PartCounter() = default;
-
-void PartCounter::count(const SlotSource& source, std::uint64_t elements, std::span<std::uint64_t> totals) {
-  if (elements < least_sorted) return count_in_totals(state_->shape, source, elements, 1, true, totals);
-  std::visit(
-      [&](auto& parts) {
-        if constexpr (!std::is_same_v<std::decay_t<decltype(parts)>, std::monostate>) {
-          parts.count(source, elements, totals);
-        }
-      },
-      state_->parts);
+std::unique_ptr<PartCounter> PartCounter::make(const TableShape& shape) {
+  const auto wide = static_cast<unsigned>(std::bit_width((shape.counters() - 1) / most_parts));
+  const unsigned bits = std::max(part_bits, wide);
+  if (bits <= 16) return std::make_unique<Parts<std::uint16_t>>(shape, bits);
+  return std::make_unique<Parts<std::uint32_t>>(shape, bits);
 }
 
 SlotCounter::SlotCounter(const TableShape& shape, Strategy asked)
     : shape_(shape), strategy_(choose_strategy(shape, asked)) {
-  if (strategy_ == Strategy::partitioned) parts_.emplace(shape_);
+  if (strategy_ == Strategy::partitioned) parts_ = PartCounter::make(shape_);
 }
 
 void SlotCounter::count(const SlotSource& source, std::uint64_t elements, std::size_t size,

@@ -110,7 +110,7 @@ TEST(HistogramCpu, WideParts) {
   for (const std::uint32_t slot : slots) ++expected[slot];
   for (const unsigned threads : {1U, 2U}) {
     const Threads limit(threads);
-    PartCounter({counters, 1}).count(Slots(slots), slots.size(), totals);
+    PartCounter::make({counters, 1})->count(Slots(slots), slots.size(), totals);
     for (const auto& [slot, times] : expected) ASSERT_EQ(totals[slot], times * threads) << slot;
   }
 }

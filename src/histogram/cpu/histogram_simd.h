@@ -76,20 +76,8 @@ struct GuideLoop {
 // The most steps in a cell that the loops below take.
 inline constexpr unsigned most_near_steps = 3;
 
-// The cell of each of `count` values, a block of a few hundred.
-template <class T>
-using WriteGuided = void (*)(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* cells);
-template <class T>
-WriteGuided<T> cells_of();
-// The number of steps that each value reaches.
-template <class T>
-WriteGuided<T> steps_of();
-// Counts values at the number of steps that they reach. Neighbours go to different tables, some of which may be one.
+// Tables of counters, some of which may be one.
 using StepTables = std::array<std::uint32_t*, 4>;
-template <class T>
-using CountSteps = void (*)(const T* x, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables);
-template <class T>
-CountSteps<T> count_steps();
 
 // Joins a column's slots to the cells of the columns before it. `cells` holds the cell so far, or `joined_outside`, or
 // `joined_nan`.
@@ -129,10 +117,21 @@ struct Undecided {
 
 // A counter for each cell, NaN's too. Where its highest bit is set, the cell's values are appended to `left` as well.
 inline constexpr std::uint32_t cell_undecided = 0x80000000U;
+
+// The loops over values of a guide, blocks of a few hundred, compiled for one set of instructions.
 template <class T>
-using CountCells = void (*)(const T* block, const GuideLoop<T>& loop, std::uint32_t* counters, Undecided<T>& left);
+struct GuidedLoops {
+  // The cell of each value.
+  void (*cells)(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* cells);
+  // The number of steps that each value reaches.
+  void (*steps)(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* steps);
+  // Counts values at that number. Neighbours go to different tables.
+  void (*count_steps)(const T* x, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables);
+  // Counts a block's cells.
+  void (*count_cells)(const T* block, const GuideLoop<T>& loop, std::uint32_t* counters, Undecided<T>& left);
+};
 template <class T>
-CountCells<T> count_cells();
+const GuidedLoops<T>& guided_loops();
 
 // Few steps: a binary tree of them is kept in registers, and two values are counted at a time, by their pair of leaves.
 // Bit l of a leaf's number says whether the value reaches its step of level l; the first level parts all steps.

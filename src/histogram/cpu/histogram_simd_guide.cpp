@@ -132,18 +132,11 @@ HWY_INLINE void CountBlock(const T* block, const GuideLoop<T>& loop, std::uint32
   left = own;
 }
 
-#define MASU_GUIDED(name, T)                                                                                  \
-  void Cells##name(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* cells) {           \
-    WriteCells(x, count, loop, cells);                                                                        \
-  }                                                                                                           \
-  void Steps##name(const T* x, std::size_t count, const GuideLoop<T>& loop, std::uint32_t* steps) {           \
-    WriteSteps(x, count, loop, steps);                                                                        \
-  }                                                                                                           \
-  void Reached##name(const T* x, std::size_t count, const GuideLoop<T>& loop, const StepTables& tables) {     \
-    CountReached(x, count, loop, tables);                                                                     \
-  }                                                                                                           \
-  void Counted##name(const T* block, const GuideLoop<T>& loop, std::uint32_t* counters, Undecided<T>& left) { \
-    CountBlock(block, loop, counters, left);                                                                  \
+template <class T>
+constexpr GuidedLoops<T> guided = {&WriteCells<T>, &WriteSteps<T>, &CountReached<T>, &CountBlock<T>};
+#define MASU_GUIDED(name, T)             \
+  const GuidedLoops<T>* Guided##name() { \
+    return &guided<T>;                   \
   }
 MASU_EACH_WIDE_FLOAT(MASU_GUIDED)
 #undef MASU_GUIDED
@@ -288,11 +281,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace masu::cpu {
 
-#define MASU_GUIDED(name, T)                                              \
-  MASU_CHOSEN(template <> WriteGuided<T>, cells_of<T>(), Cells##name)     \
-  MASU_CHOSEN(template <> WriteGuided<T>, steps_of<T>(), Steps##name)     \
-  MASU_CHOSEN(template <> CountSteps<T>, count_steps<T>(), Reached##name) \
-  MASU_CHOSEN(template <> CountCells<T>, count_cells<T>(), Counted##name)
+#define MASU_GUIDED(name, T)                      \
+  HWY_EXPORT(Guided##name);                       \
+  template <>                                     \
+  const GuidedLoops<T>& guided_loops() {          \
+    return *HWY_DYNAMIC_DISPATCH(Guided##name)(); \
+  }
 MASU_EACH_WIDE_FLOAT(MASU_GUIDED)
 #undef MASU_GUIDED
 

@@ -57,8 +57,8 @@ TableKernels::TableKernels(const Device& device, CountedTables tables, const Tab
       rules_(device, std::move(tables.columns), plan_, upload) {
   if (plan_.strategy == Strategy::partitioned)
     partitioner_.emplace(device, rules_, plan_, rules_.slots() * plan_.channels);
-  else launcher_.emplace(Launcher{plan_, rules_.kernels(plan_)});
-  if (tables.rows_plan) whole_rows_.emplace(Launcher{*tables.rows_plan, rules_.kernels(*tables.rows_plan)});
+  else launcher_.emplace(rules_.program(plan_));
+  if (tables.rows_plan) whole_rows_.emplace(rules_.program(*tables.rows_plan));
 }
 
 std::uint64_t TableKernels::temporary_bytes(const Plan& plan, std::uint64_t count, const HistogramOptions& options) {
@@ -105,7 +105,7 @@ void TableKernels::take_rows_with_pitch() {
   // The guide was made for the first plan, and serves this one.
   plan.cells = plan_.cells;
   plan.guide_local = plan_.guide_local && plan.guide_local;
-  whole_rows_.emplace(Launcher{plan, rules_.kernels(plan)});
+  whole_rows_.emplace(rules_.program(plan));
 }
 
 void TableKernels::count(Stream& stream, const CountedData& data, const BufferBase& totals, const BufferBase* temporary,

@@ -250,8 +250,8 @@ DeviceRules::DeviceRules(const Device& device, std::vector<SlotRule> columns, co
   }
 }
 
-call::Kernels DeviceRules::kernels(const histogram_plan::Plan& plan) const {
-  return {device_, plan.files(), plan.defines(device_.info(), columns_), plan.group};
+DeviceRules::Program DeviceRules::program(const histogram_plan::Plan& plan) const {
+  return {plan, {device_, plan.files(), plan.defines(device_.info(), columns_), plan.group}};
 }
 
 call::Arguments DeviceRules::input(std::span<const call::At> columns, std::uint64_t first, std::uint64_t count) const {
@@ -305,25 +305,27 @@ std::uint64_t tiles_of(const Plan& plan, std::uint64_t elements) {
   return (elements + tile_of(plan) - 1) / tile_of(plan);
 }
 
-}  // namespace
-
 // The counters, and where parts begin.
-std::uint64_t Partitioner::parts_bytes(const Plan& plan) {
+std::uint64_t parts_bytes(const Plan& plan) {
   return counter_bytes(plan) + call::aligned((plan.parts + 1) * sizeof(std::uint32_t));
 }
 
-std::uint64_t Partitioner::groups_for(const Plan& plan, std::uint64_t elements) {
+// Work-groups that sort so many elements.
+std::uint64_t groups_for(const Plan& plan, std::uint64_t elements) {
   // Each has a block of each part that is not full: of those there are not many times as many as of the others.
   constexpr std::uint64_t times = 4;
   const std::uint64_t open = std::min(times * full_blocks(elements), histogram_plan::most_open_blocks);
   return std::clamp<std::uint64_t>(std::min(tiles_of(plan, elements), open / plan.parts), 1, plan.groups);
 }
 
-std::uint64_t Partitioner::blocks_for(const Plan& plan, std::uint64_t elements) {
+// The most blocks that they fill.
+std::uint64_t blocks_for(const Plan& plan, std::uint64_t elements) {
   const std::uint64_t whole = elements / tile_of(plan);
   return whole * full_blocks(tile_of(plan)) + full_blocks(elements - whole * tile_of(plan)) +
          groups_for(plan, elements) * plan.parts;
 }
+
+}  // namespace
 
 std::uint64_t Partitioner::bytes_for(const Plan& plan, std::uint64_t elements) {
   return call::aligned(parts_bytes(plan) + blocks_for(plan, elements) * block_bytes);
@@ -348,15 +350,9 @@ std::uint64_t Partitioner::chunk_elements(const Plan& plan, const HistogramOptio
 Partitioner::Partitioner(const Device& device, const DeviceRules& rules, const Plan& plan, std::uint64_t slots)
     : plan_(plan),
       slots_(slots),
-      scatter_{plan, rules.kernels(plan)},
-      order_(of_step(device, rules, plan, KernelKind::order)),
-      parts_(of_step(device, rules, plan, KernelKind::parts)) {}
-
-Partitioner::Launch Partitioner::of_step(const Device& device, const DeviceRules& rules, const Plan& plan,
-                                         KernelKind kernel) {
-  const Plan step = histogram_plan::step(device.info(), plan, kernel);
-  return {step, rules.kernels(step)};
-}
+      scatter_(rules.program(plan)),
+      order_(rules.program(histogram_plan::step(device.info(), plan, KernelKind::order))),
+      parts_(rules.program(histogram_plan::step(device.info(), plan, KernelKind::parts))) {}
 
 void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Arguments& input, std::uint64_t elements,
                         const BufferBase& totals, std::vector<Event>& launches) {
@@ -367,7 +363,7 @@ void Partitioner::count(Stream& stream, const BufferBase& memory, const call::Ar
   const std::uint64_t owners_at = sorted_at + blocks * block_elements * sizeof(std::uint16_t);
   const call::Arguments temporary(memory, counters_at + counter_bytes(plan_), owners_at,
                                   owners_at + blocks * sizeof(std::uint32_t), sorted_at, plan_.parts);
-  const auto launch = [&](Launch& step, std::uint64_t groups, const auto&... arguments) {
+  const auto launch = [&](DeviceRules::Program& step, std::uint64_t groups, const auto&... arguments) {
     launches.push_back(step.kernels.launch(stream, step.plan.kernel_name(), groups, arguments...));
   };
   const auto words = [](std::uint64_t count) { return call::local<std::uint32_t>(count); };

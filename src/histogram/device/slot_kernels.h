@@ -49,7 +49,12 @@ class DeviceRules {
   DeviceRules(const Device& device, std::vector<SlotRule> columns, const histogram_plan::Plan& plan,
               const TableUpload& upload = {});
 
-  [[nodiscard]] call::Kernels kernels(const histogram_plan::Plan& plan) const;
+  // The program of a plan.
+  struct Program {
+    histogram_plan::Plan plan;
+    call::Kernels kernels;
+  };
+  [[nodiscard]] Program program(const histogram_plan::Plan& plan) const;
   // The arguments of column d's HISTOGRAM_RULE_PARAMETERS.
   [[nodiscard]] const call::Arguments& arguments(std::size_t d) const { return arguments_[d]; }
   // The arguments of HISTOGRAM_INPUT: `count` elements from number `first` on, all in one row.
@@ -95,22 +100,11 @@ class Partitioner {
              const BufferBase& totals, std::vector<Event>& launches);
 
  private:
-  struct Launch {
-    histogram_plan::Plan plan;
-    call::Kernels kernels;
-  };
-  static Launch of_step(const Device& device, const DeviceRules& rules, const histogram_plan::Plan& plan,
-                        histogram_plan::KernelKind kernel);
-  static std::uint64_t parts_bytes(const histogram_plan::Plan& plan);
-  // Work-groups that sort so many elements, and the most blocks that they fill.
-  static std::uint64_t groups_for(const histogram_plan::Plan& plan, std::uint64_t elements);
-  static std::uint64_t blocks_for(const histogram_plan::Plan& plan, std::uint64_t elements);
-
   histogram_plan::Plan plan_;
   std::uint64_t slots_;
-  Launch scatter_;
-  Launch order_;
-  Launch parts_;
+  DeviceRules::Program scatter_;
+  DeviceRules::Program order_;
+  DeviceRules::Program parts_;
 };
 
 // What is copied beside the work, both of one size in the device's memory.
@@ -200,10 +194,7 @@ class TableKernels final : public SlotKernels {
            std::vector<Event>& launches) override;
 
  private:
-  struct Launcher {
-    histogram_plan::Plan plan;
-    call::Kernels kernels;
-  };
+  using Launcher = DeviceRules::Program;
   // Where the totals of a launch are, and what is copied beside it.
   struct Target {
     const BufferBase& totals;
@@ -262,11 +253,11 @@ class PatternCounts {
 // The totals are the digits of the sums, of each row and slot, of the weights and then of their squares.
 class WeightedKernels final : public SlotKernels {
  public:
-  // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each. `trial`: a
-  // plan for another device, for tests.
-  WeightedKernels(const Device& device, BinRules rules, std::span<const WeightFormat> formats,
-                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
-                  const std::optional<weighted_plan::Trial>& trial = std::nullopt);
+  // The rules of the columns, as they find slots here.
+  static std::vector<SlotRule> columns_of(const Device& device, BinRules rules);
+  // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each.
+  WeightedKernels(const Device& device, std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
+                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload);
 
   [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;
@@ -295,11 +286,6 @@ class WeightedKernels final : public SlotKernels {
     call::Kernels rounding;
     std::uint64_t first;  // of its totals
   };
-  WeightedKernels(const Device& device, std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
-                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
-                  const std::optional<weighted_plan::Trial>& trial);
-  [[nodiscard]] weighted_plan::Plan plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
-                                            const std::optional<weighted_plan::Trial>& trial) const;
   [[nodiscard]] bool has_window() const noexcept;
   // `count` elements from `first` on, rows of `length`, the first of which is row `row`.
   void launch(Stream& stream, const CountedData& data, std::uint64_t first, std::uint64_t count, std::uint64_t length,

@@ -128,34 +128,24 @@ Plan make(const DeviceInfo& device, std::span<const SlotRule> columns, std::uint
 
 namespace masu {
 
-namespace {
-
-std::vector<SlotRule> weighted_slot_rules(const Device& device, BinRules rules) {
+std::vector<SlotRule> WeightedKernels::columns_of(const Device& device, BinRules rules) {
   if (rules.size() > 1) return joint_slot_rules(device, rules);
   SlotRule one(*rules.front(), device.info());
   one.look_up(*rules.front());
   return {std::move(one)};
 }
 
-}  // namespace
-
-WeightedKernels::WeightedKernels(const Device& device, BinRules rules, std::span<const WeightFormat> formats,
-                                 const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
-                                 const std::optional<weighted_plan::Trial>& trial)
-    : WeightedKernels(device, weighted_slot_rules(device, rules), formats, options, row_elements, upload, trial) {}
-
 WeightedKernels::WeightedKernels(const Device& device, std::vector<SlotRule> columns,
                                  std::span<const WeightFormat> formats, const WeightedOptions& options,
-                                 std::uint64_t row_elements, const TableUpload& upload,
-                                 const std::optional<weighted_plan::Trial>& trial)
+                                 std::uint64_t row_elements, const TableUpload& upload)
     : device_(device),
       options_(options),
       row_elements_(row_elements),
       slots_(columns.size() == 1 ? columns.front().slots : joint_slots(columns)),
-      rules_(device, columns, plan_of(columns, formats.front(), {}).base, upload) {
+      rules_(device, columns, weighted_plan::make(device.info(), columns, slots_, formats.front()).base, upload) {
   std::uint64_t first = 0;
   for (const WeightFormat& format : formats) {
-    const weighted_plan::Plan plan = plan_of(columns, format, trial);
+    const weighted_plan::Plan plan = weighted_plan::make(device.info(), columns, slots_, format);
     const auto kernels_of = [&](const weighted_plan::Plan& of) {
       return call::Kernels(device, of.base.files(), of.defines(device.info(), rules_.columns()), of.base.group);
     };
@@ -167,18 +157,6 @@ WeightedKernels::WeightedKernels(const Device& device, std::vector<SlotRule> col
     if (plan.tables.narrow) sums_.back().window = kernels_of(plan.window());
     first += slots_ * options.rows * (format.digits() + 1);
   }
-}
-
-weighted_plan::Plan WeightedKernels::plan_of(std::span<const SlotRule> columns, const WeightFormat& format,
-                                             const std::optional<weighted_plan::Trial>& trial) const {
-  weighted_plan::Plan plan = weighted_plan::make(device_.info(), columns, slots_, format);
-  if (trial) {
-    plan.tables = trial->tables;
-    plan.base.group = trial->group;
-    plan.base.groups = trial->groups;
-    plan.base.unroll = trial->unroll;
-  }
-  return plan;
 }
 
 std::uint64_t WeightedKernels::totals_bytes() const noexcept {

@@ -15,6 +15,7 @@
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace masu::cpu {
@@ -37,9 +38,13 @@ bool packs_slowly() {
 #endif
 }
 
+}  // namespace
+
 // The least digit first.
 template <class Code>
-void by_digits(Code* codes, std::size_t count, Code* spare) {
+void sort_leaf_by_digits(Code* codes, std::size_t count) {
+  if (count < 2) return;
+  const auto spare = std::make_unique_for_overwrite<Code[]>(count);
   using Bits = std::make_unsigned_t<Code>;
   constexpr unsigned passes = 8 * sizeof(Code) / leaf_digit_bits;
   constexpr Bits flip = std::is_signed_v<Code> ? static_cast<Bits>(std::numeric_limits<Code>::min()) : Bits{0};
@@ -51,31 +56,17 @@ void by_digits(Code* codes, std::size_t count, Code* spare) {
     for (unsigned pass = 0; pass < passes; ++pass) ++places[pass][digit(codes[i], pass)];
   }
   Code* from = codes;
-  Code* to = spare;
+  Code* to = spare.get();
   for (unsigned pass = 0; pass < passes; ++pass) {
     auto& place = places[pass];
     if (place[digit(codes[0], pass)] == count) continue;  // all have this digit
     std::size_t sum = 0;
-    for (std::size_t& one : place) {
-      const std::size_t here = one;
-      one = sum;
-      sum += here;
-    }
+    for (std::size_t& one : place) sum += std::exchange(one, sum);
     for (std::size_t i = 0; i < count; ++i) to[place[digit(from[i], pass)]++] = from[i];
     std::swap(from, to);
   }
   if (from != codes) std::copy(from, from + count, codes);
 }
-
-}  // namespace
-
-template <class Code>
-void sort_leaf_by_digits(Code* codes, std::size_t count) {
-  if (count < 2) return;
-  const auto spare = std::make_unique_for_overwrite<Code[]>(count);
-  by_digits(codes, count, spare.get());
-}
-
 template void sort_leaf_by_digits(std::uint16_t* codes, std::size_t count);
 template void sort_leaf_by_digits(std::int32_t* codes, std::size_t count);
 

@@ -152,25 +152,15 @@ HWY_INLINE void ForVectors(Code* data, std::size_t count, const F& change) {
   hn::Store(change(hn::Load(d, rest)), d, rest);
   std::memcpy(data + i, rest, (count - i) * sizeof(Code));
 }
-template <class Code>
-void Encode(Code* data, std::size_t count, Coding<Code> coding) {
+// Turns bits into codes, or `Back`.
+template <bool Back, class Code>
+void Recode(Code* data, std::size_t count, Coding<Code> coding) {
   const hn::ScalableTag<Code> d;
   const auto flip = hn::Set(d, coding.flip);
-  if (coding.is_float) {
-    ForVectors(data, count, [&](auto v) HWY_ATTR { return hn::Xor(Turned<true>(d, v), flip); });
-  } else {
-    ForVectors(data, count, [&](auto v) HWY_ATTR { return hn::Xor(v, flip); });
-  }
-}
-template <class Code>
-void Decode(Code* data, std::size_t count, Coding<Code> coding) {
-  const hn::ScalableTag<Code> d;
-  const auto flip = hn::Set(d, coding.flip);
-  if (coding.is_float) {
-    ForVectors(data, count, [&](auto v) HWY_ATTR { return Turned<true>(d, hn::Xor(v, flip)); });
-  } else {
-    ForVectors(data, count, [&](auto v) HWY_ATTR { return hn::Xor(v, flip); });
-  }
+  if (!coding.is_float) return ForVectors(data, count, [&](auto v) HWY_ATTR { return hn::Xor(v, flip); });
+  ForVectors(data, count, [&](auto v) HWY_ATTR {
+    return Back ? Turned<true>(d, hn::Xor(v, flip)) : hn::Xor(Turned<true>(d, v), flip);
+  });
 }
 template <class Code>
 void SwapMirrored(Code* left, Code* right_end, std::size_t count) {
@@ -321,8 +311,8 @@ void Merge(const CodeRuns<Code>& first, const CodeRuns<Code>& second, Coding<Cod
 }
 
 template <class Code>
-constexpr CodeLoops<Code> loops = {&Partition<Code>, &PartitionTwo<Code>, &Encode<Code>,
-                                   &Decode<Code>,    &SwapMirrored<Code>, &Merge<Code>};
+constexpr CodeLoops<Code> loops = {&Partition<Code>,    &PartitionTwo<Code>, &Recode<false, Code>,
+                                   &Recode<true, Code>, &SwapMirrored<Code>, &Merge<Code>};
 #define MASU_LOOPS(bits, Code)           \
   const CodeLoops<Code>* Loops##bits() { \
     return &loops<Code>;                 \
