@@ -91,11 +91,10 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   Window sum = window_of(0);
   Span span = {0, 0, 0, 1};
   Window cutters = cutters_of(span);
-  uint lowest = SCAN_FIXED ? 0 : 0xffffffffU;  // of what the unit fits: the least magnitude, less 1
-  uint above = MASU_INFINITY_BITS;             // and what is too great
+  uint lowest = SCAN_FIXED ? 0 : 0xffffffffU;  // the least magnitude that the unit fits, less 1
+  uint above = MASU_INFINITY_BITS;  // and what is too great
 #endif
-  // From the end on: where the chunks are scanned next, a cache still holds their first tiles.
-  ulong whole = is_aligned(data + first * MASU_ELEMENT_BYTES) ? (end - first) / SCAN_TILE * SCAN_TILE : 0;
+  ulong whole = is_aligned(data + first * MASU_ELEMENT_BYTES) ? (end - first) / SCAN_TILE * SCAN_TILE : 0;  // from its end on
   for (ulong i = first + whole + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
   while (whole != 0) {
     whole -= SCAN_TILE;
@@ -413,7 +412,6 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       found[SCAN_LOST] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    // The next tile is under way to a cache.
     if (first + 2 * SCAN_TILE <= end) prefetch(memory + memory_at + (first + SCAN_TILE + lane * SCAN_ITEMS) * MASU_ELEMENT_BYTES, 1);
     const uint heads = heads_of(first + lane * SCAN_ITEMS, end, row, flag_memory + flags_at, has_flags);
     uint words[SCAN_ITEM_WORDS];

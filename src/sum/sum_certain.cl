@@ -13,13 +13,6 @@ MASU_INLINE ulong rounded_double(const double x, const uint precision, const int
     const uint nearest = as_uint((float)x);
     return nearest << 1 == 0 ? 0 : nearest;
   }
-  if (precision == 8) {
-    // A float in the middle of two results is moved to where x lies.
-    uint nearest = as_uint((float)x);
-    if ((nearest & 0xffffU) == 0x8000U && as_float(nearest) != x) nearest += fabs((double)as_float(nearest)) < fabs(x) ? 1 : UINT_MAX;
-    nearest = (nearest + 0x7fffU + (nearest >> 16 & 1)) >> 16;
-    return (nearest & 0x7fffU) == 0 ? 0 : nearest;
-  }
   if (precision == 11) {
     const uint nearest = masu_nearest_half(x);
     return (nearest & 0x7fffU) == 0 ? 0 : nearest;

@@ -16,8 +16,9 @@
 
 #if MASU_RUNNING
 // Prefixes of floats have their elements' format: constants make less code.
+#define SUM_PREFIX_BITS (MASU_FLOAT ? 8 * MASU_ELEMENT_BYTES : 64)
 #define SUM_PREFIX_OF(count, found) \
-  result_of(part, count, depth, what, 1, MASU_FRACTION + 1, least, 8 * MASU_ELEMENT_BYTES, found, &fits)
+  result_of(part, count, depth, what, 1, MASU_FRACTION + 1, least, SUM_PREFIX_BITS, found, &fits)
 #endif
 #if MASU_LINES > 1
 #ifndef SUM_STARTED
@@ -127,7 +128,7 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
   const size_t row = wanted < rows ? wanted : (size_t)rows - 1;                                                  \
   __global const uchar *xs = SUM_ROW_AT(row);                                                                    \
   __global uchar *to = SUM_PREFIX_AT(row, 0);                                                                    \
-  const size_t between = SUM_BETWEEN * (bits / 8);                                                               \
+  const size_t between = SUM_BETWEEN * (SUM_PREFIX_BITS / 8);                                                    \
   SUM_START_PART                                                                                                 \
   SUM_START_EXACT                                                                                                \
   for (size_t e = 0; e < count; e += MASU_UNROLL) {                                                              \
@@ -141,7 +142,7 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
       SUM_END_PART                                                                                               \
       ulong found = 0;                                                                                           \
       sure = SUM_PREFIX_OF(e + k + 1, &found) && sure;                                                           \
-      if (sure) store_result(to, bits, found);                                                                   \
+      if (sure) store_result(to, SUM_PREFIX_BITS, found);                                                        \
       to += between;                                                                                             \
       MASU_UNROLLED                                                                                              \
       for (uint i = 0; i + 1 < MASU_UNROLL; ++i) held[i] = held[i + 1];                                          \
@@ -231,7 +232,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
       // All or none, since they may take the place of what is added again.
       MASU_UNROLLED
       for (uint i = 0; i < MASU_UNROLL; ++i) {
-        if (sure && wanted < rows) store_result(SUM_PREFIX_AT(wanted, i), bits, prefixes[i]);
+        if (sure && wanted < rows) store_result(SUM_PREFIX_AT(wanted, i), SUM_PREFIX_BITS, prefixes[i]);
       }
 #endif
       if (!sure && wanted < rows) unsure[1 + atomic_inc(unsure)] = (uint)(wanted - begin);
