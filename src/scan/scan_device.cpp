@@ -83,11 +83,14 @@ bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const Buffer
   if (call::on_cpu(device) || length == 1 || (dtype == Dtype::f64 && !device.info().fp64)) {
     return false;
   }
-  // Little data: a scan whose tiles find the lines where they lie.
-  constexpr std::uint64_t little_bytes = 1 << 20;
+  // Little data: a scan whose tiles find the lines where they lie, in place too. Short lines, if these are some, a
+  // work-item each adds as fast.
   const std::uint64_t count = outer * length * inner;
   const Dtype result = is_float(dtype) ? dtype : is_signed(dtype) ? Dtype::i64 : Dtype::u64;
-  if (inner > 1 && count * size_of(result) <= little_bytes) {
+  const bool wide = size_of(result) == 8;
+  const bool in_place = call::overlap(x, sums);
+  const bool by_items = length <= 4 || (length <= (wide ? 32 : 128) && outer * inner >= 1 << 12);
+  if (inner > 1 && (in_place || !by_items) && count * size_of(result) <= (wide ? 1 << 22 : 1 << 20)) {
     const auto plan = scan_plan::make(device.info(), dtype, result, count, ScanOp::sum, false, true, 0, 0, length,
                                       static_cast<std::uint32_t>(inner));
     if (plan.whole_rows || plan.groups == 1) {
@@ -96,7 +99,7 @@ bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const Buffer
     }
   }
   SumsOnDevice lines(device, {SumRule::Function::sum, dtype, dtype}, outer * inner, length, inner, false);
-  if (!lines.make_running(call::overlap(x, sums))) return false;
+  if (!lines.make_running(in_place)) return false;
   const Buffer<std::byte> workspace(device, lines.bytes());
   static_cast<void>(lines.enqueue(stream, x, x, workspace, {.results = &sums}));
   return true;

@@ -91,38 +91,42 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, 4) void exact_chunks(__global const uchar 
   Window sum = window_of(0);
   Span span = {0, 0, 0, 1};
   Window cutters = cutters_of(span);
+  uint lowest = SCAN_FIXED ? 0 : 0xffffffffU;  // the least magnitude that the unit fits, less 1
+  uint above = MASU_INFINITY_BITS;  // and what is too great
 #endif
-  if (is_aligned(data + first * MASU_ELEMENT_BYTES)) {
-    for (; first + SCAN_TILE <= end; first += SCAN_TILE) {
-      uint words[SCAN_ITEM_WORDS];
-      load_words(data, first, words);
+  ulong whole = is_aligned(data + first * MASU_ELEMENT_BYTES) ? (end - first) / SCAN_TILE * SCAN_TILE : 0;  // from its end on
+  for (ulong i = first + whole + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
+  while (whole != 0) {
+    whole -= SCAN_TILE;
+    uint words[SCAN_ITEM_WORDS];
+    load_words(data, first + whole, words);
 #if SCAN_PAIRS
-      if (add_to_pair(&sum, &error, words)) continue;
+    if (add_to_pair(&sum, &error, words)) continue;
 #elif SCAN_BY_WINDOWS
-      uint most;
-      uint least;
-      find_magnitudes(words, &most, &least);
+    uint most;
+    uint least;
+    find_magnitudes(words, &most, &least);
+    uint fits = most < above && least >= lowest;
+    if (!SCAN_FIXED && fits == 0 && most < MASU_INFINITY_BITS) {
+      // A unit that leaves places above, as the next elements may be greater.
       const uint end_place = SCAN_PLACE(most) + SCAN_PRECISION;
-      if (most < MASU_INFINITY_BITS && most != 0 && !SCAN_FIXED) {
-        // A unit that leaves places above, as the next elements may be greater.
-        if (SCAN_PLACE(least + 1) < span.unit || end_place > span.unit + SCAN_CUTTER_BITS) {
-          add_digits(column, span.unit, (long)first_whole(sum, span), 5);
-          sum = window_of(0);
-          span.unit = end_place > SCAN_CUTTER_BITS - 10 ? end_place + 10 - SCAN_CUTTER_BITS : 0;
-          cutters = cutters_of(span);
-        }
-      }
-      if (most < MASU_INFINITY_BITS && (SCAN_FIXED || most == 0 || SCAN_PLACE(least + 1) >= span.unit)) {
-        MASU_PRAGMA_UNROLL
-        for (uint k = 0; k < SCAN_ITEMS; ++k) sum += first_part(element_of(words, k), span, cutters);
-        continue;
-      }
-#endif
-      MASU_PRAGMA_UNROLL
-      for (uint k = 0; k < SCAN_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
+      add_digits(column, span.unit, (long)first_whole(sum, span), 5);
+      sum = window_of(0);
+      span.unit = end_place > SCAN_CUTTER_BITS - 10 ? end_place + 10 - SCAN_CUTTER_BITS : 0;
+      cutters = cutters_of(span);
+      lowest = span.unit == 0 ? 0 : ((span.unit + 1) << MASU_FRACTION) - 1;
+      above = min((span.unit + (SCAN_CUTTER_BITS + 2 - SCAN_PRECISION)) << MASU_FRACTION, (uint)MASU_INFINITY_BITS);
+      fits = least >= lowest;
     }
+    if (fits != 0) {
+      MASU_PRAGMA_UNROLL
+      for (uint k = 0; k < SCAN_ITEMS; ++k) sum += first_part(element_of(words, k), span, cutters);
+      continue;
+    }
+#endif
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_ITEMS; ++k) kinds |= add_element(column, element_of(words, k));
   }
-  for (ulong i = first + lane; i < end; i += MASU_GROUP) kinds |= add_element(column, element_at(data, i));
 #if SCAN_PAIRS
   add_element(column, as_ulong(sum));
   add_element(column, as_ulong(error));
@@ -408,6 +412,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void exact_tiles(
       found[SCAN_LOST] = 0;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    if (first + 2 * SCAN_TILE <= end) prefetch(memory + memory_at + (first + SCAN_TILE + lane * SCAN_ITEMS) * MASU_ELEMENT_BYTES, 1);
     const uint heads = heads_of(first + lane * SCAN_ITEMS, end, row, flag_memory + flags_at, has_flags);
     uint words[SCAN_ITEM_WORDS];
     uint most;

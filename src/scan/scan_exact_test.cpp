@@ -167,6 +167,7 @@ MASU_ON_EACH_DEVICE(ScanExactTest);
 
 TEST_P(ScanExactTest, Whole) {
   whole<Half>(false);
+  whole<Bfloat16>(false);
   whole<float>(true);
   whole<double>(false);
   if (slow()) return;  // a compiler that takes seconds for each kind

@@ -195,21 +195,19 @@ MASU_NOINLINE MASU_BITS result_rarely(const Window value, const uint unit, const
 #endif
 }
 #endif
+// Whether results are made of floats, whose exponents theirs are.
+#define SCAN_BY_FLOATS (MASU_ELEMENT_BYTES == 4 || (MASU_ELEMENT_BYTES == 2 && !SCAN_FIXED))
 // Whether all tiles that are not cut have results by the shorter way.
 #define SCAN_RARE(span, cut) (!SCAN_FIXED && ((cut) != 0 || (!SCAN_PAIRS && (span).unit <= MASU_FRACTION)))
 // That way. `more`: whether the number before has bits below the unit. `scale`: of a unit.
 #if SCAN_PAIRS
 #define SCAN_SCALE(unit) power_at((unit) + MASU_FRACTION + 4)
-#elif MASU_ELEMENT_BYTES == 4
-#define SCAN_SCALE(unit) as_float(((unit) - MASU_FRACTION) << MASU_FRACTION)
-#else
-#define SCAN_SCALE(unit) ((unit) - 1)
-#endif
-#if SCAN_PAIRS
 #define SCAN_NUMBER double
-#elif MASU_ELEMENT_BYTES == 4
+#elif SCAN_BY_FLOATS
+#define SCAN_SCALE(unit) as_float(((unit) - MASU_FRACTION) << 23)
 #define SCAN_NUMBER float
 #else
+#define SCAN_SCALE(unit) ((unit) - 1)
 #define SCAN_NUMBER uint
 #endif
 MASU_INLINE MASU_BITS first_result(const Window value, const SCAN_NUMBER scale, const uint more, uint *open) {
@@ -219,10 +217,16 @@ MASU_INLINE MASU_BITS first_result(const Window value, const SCAN_NUMBER scale, 
   const double sum = as_double(value.high) + as_double(value.low);
   if (more != 0 && fabs(sum) < scale) *open = 1;
   return as_ulong(sum);
-#elif MASU_ELEMENT_BYTES == 4
+#elif SCAN_BY_FLOATS
   const float sum = (float)(long)value;
   if (more != 0 && fabs(sum) < 0x1p29f) *open = 1;
-  return as_uint(sum * scale);
+  uint bits = as_uint(sum * scale);
+#if MASU_ELEMENT_BYTES == 2
+  // A float in the middle of two results is moved to where the value lies.
+  if ((bits & 0xffffu) == 0x8000u && (long)sum != (long)value) bits += ((long)sum < (long)value) == (sum > 0) ? 1 : 0xffffffffu;
+  bits = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+#endif
+  return bits;
 #else
   if (more != 0 && is_small(value)) *open = 1;
   return rounded(value, scale);

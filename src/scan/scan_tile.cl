@@ -9,6 +9,7 @@
 
 #define SCAN_ITEM_WORDS (4 * MASU_ITEM_VECTORS)
 #define SCAN_ITEMS (MASU_ITEM_VECTORS * MASU_PER_VECTOR)
+#define SCAN_AT_A_TIME (SCAN_ITEMS < 8 ? SCAN_ITEMS : 8)
 #define SCAN_TILE ((ulong)MASU_GROUP * SCAN_ITEMS)
 
 // What kernels of chunks take: elements, those of a chunk, a multiple of MASU_PER_VECTOR, those of a row, the columns of matrices
@@ -121,14 +122,19 @@ MASU_INLINE void load_words(__global const uchar *data, const ulong first, uint 
   for (uint i = 0; i < MASU_ITEM_VECTORS; ++i) words_of_vector(vector_from(v[i]), words + 4 * i);
 #endif
 }
-// Any tile, one by one; places after the last element get the identity.
+// Any tile, one by one, of which some are under way together; places after the last element get the identity.
 inline void put_elements(__global const uchar *data, const ulong first, const ulong count, const ulong row, const uint columns,
                          __local uint4 *tile) {
   MASU_ROLLED
-  for (uint i = (uint)get_local_id(0); i < SCAN_TILE; i += MASU_GROUP) {
-    const MASU_BITS x =
-        first + i < count ? input_at(data, scan_place(first + i, row, columns)) : (MASU_BITS)MASU_IDENTITY;
-    *element_place(tile, i) = (MASU_ELEMENT)x;
+  for (uint i = (uint)get_local_id(0); i < SCAN_TILE; i += SCAN_AT_A_TIME * MASU_GROUP) {
+    MASU_BITS x[SCAN_AT_A_TIME];
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_AT_A_TIME; ++k) {
+      const ulong at = first + i + k * MASU_GROUP;
+      x[k] = at < count ? input_at(data, scan_place(at, row, columns)) : (MASU_BITS)MASU_IDENTITY;
+    }
+    MASU_PRAGMA_UNROLL
+    for (uint k = 0; k < SCAN_AT_A_TIME; ++k) *element_place(tile, i + k * MASU_GROUP) = (MASU_ELEMENT)x[k];
   }
 }
 // All work-items come here; what they did with the tile before is over when theirs is put there. Needs a barrier after.

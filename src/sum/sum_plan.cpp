@@ -340,6 +340,11 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.group = work_group(device, shape.group, 16);
   plan.unroll = shape.unroll;
   plan.groups_a_unit = shape.groups_a_unit;
+  // Few running sums are spread over all units.
+  for (; running && device.gpu && plan.group > 64 && rows < std::uint64_t{2} * plan.group * device.compute_units;) {
+    plan.group /= 2;
+    plan.groups_a_unit *= 2;
+  }
   plan.most_groups = std::uint64_t{std::max(1U, device.compute_units)} * plan.groups_a_unit;
   const bool narrow = size_of(dtype) < 8;
   const bool floats = is_float(dtype);

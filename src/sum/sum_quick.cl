@@ -12,14 +12,15 @@
 #define SUM_BY_PIVOT (SUM_SMALL_FLOAT && MASU_LINES > 1 && !MASU_FINE && MASU_BOTH)
 
 #if MASU_QUICK && MASU_FLOAT
+#define SUM_GREATEST as_double(0x7e70000000000000UL)  // 2^1000
 // Its value, of whatever is not finite too. Conversions of CUDA know subnormal numbers, those of others may not.
-#ifdef MASU_CUDA
-#if MASU_EXPONENT_BITS == 8
+#if MASU_ELEMENT_BYTES == 8
+#define SUM_VALUE(bits) as_double(bits)
+#elif defined(MASU_CUDA) && MASU_EXPONENT_BITS == 8
 #define SUM_VALUE(bits) ((double)as_float((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)))
-#else
+#elif defined(MASU_CUDA)
 #define SUM_VALUE(bits) ((double)masu_half_value((uint)(bits)))
-#endif
-#elif MASU_ELEMENT_BYTES < 8
+#else
 inline double value_of(const MASU_BITS bits) {
   const MASU_BITS magnitude = SUM_MAGNITUDE(bits);
   const ulong special = (ulong)(bits >> SUM_SIGN_BIT) << 63 | (ulong)0x7ff << 52 | (magnitude > MASU_INFINITY_BITS ? 1 : 0);
@@ -30,6 +31,16 @@ inline double value_of(const MASU_BITS bits) {
 #define SUM_LEAST_EXPONENT ((1 << (MASU_EXPONENT_BITS - 1)) - 2 + MASU_FRACTION)
 // Whether all elements are multiples of the least one, so few bits that a vector's sum fits a double's fraction.
 #define SUM_FEW_PLACES (MASU_STORED && (1 << MASU_EXPONENT_BITS) + MASU_FRACTION < 50)
+// Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
+// zeros; the place of such a one.
+#define SUM_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
+#define SUM_LOWEST_OF(bits) (((uint)(bits) << SUM_SIGN_SHIFT) - 1)
+// The field of the double that is 2^52 times the unit of the lowest element.
+#define SUM_UNIT_FIELD(lowest) (SUM_LOWEST_PLACE(lowest) + (1077 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION))
+// What magnitudes may come to without a rounding of their sum, or that of f16, of which so many are not added.
+#define SUM_EXACT_UP_TO(lowest) \
+  as_double(SUM_FEW_PLACES ? 0x7fefffffffffffffUL : (ulong)SUM_UNIT_FIELD(lowest) << 52)
+#define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
 // Adds the words of three sums, as add_double() has them.
 MASU_INLINE void add_sums(ulong *part, const ulong *other) {
   double sum = as_double(part[0]);
@@ -147,7 +158,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
                                as_double(part[4]), bound_of(as_double(part[5])), count, divisor, what == SUM_AS_DEVIATION,
                                precision, least, bits, found);
 }
-#elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1)
+#elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1) || (MASU_RUNNING && MASU_LINES == 1)
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
 // Short rows and prefixes also have the kinds of what is not finite, whose sum is known.
 #define SUM_NOTES_KINDS ((MASU_LINES > 1 || MASU_RUNNING) && MASU_INPUTS == 1)
@@ -163,8 +174,8 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #define SUM_ADD(bits, unused)                        \
   {                                                  \
     const MASU_BITS b = (bits);                      \
-    kinds |= kind_of(b, b);                          \
-    add_double(&sum, &error, &lost, as_double(b));   \
+    add_double(&sum, &error, &lost, SUM_VALUE(b));   \
+    if (!(fabs(sum) <= SUM_GREATEST)) kinds |= kind_of(b, b);  /* from the first one on */ \
   }
 #else
 #define SUM_START_KINDS
@@ -199,9 +210,15 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     *found = special_bits((uint)part[3], precision, bits);
     return true;
   }
-  // The sum of two doubles is rounded once, as the result is; its half is exact.
-  if (MASU_FINE && count <= 2 && fabs(as_double(part[0])) <= as_double(0x7e70000000000000UL)) {  // 2^1000
-    const ulong sum = as_ulong(divisor > 1 ? as_double(part[0]) / 2 : as_double(part[0]));
+  // The sum of two doubles is rounded once, as the result is, where nothing else was lost; its half is exact.
+  if ((MASU_RUNNING || (MASU_FINE && count <= 2)) && part[2] == 0 && fabs(as_double(part[0])) <= SUM_GREATEST) {
+    double whole = as_double(part[0]);
+    const double rest = add_exactly(&whole, as_double(part[1]));
+#if MASU_ELEMENT_BYTES < 8
+    *found = rounded_double(to_odd(whole, rest), precision, least, bits);
+    return true;
+#endif
+    const ulong sum = as_ulong(divisor > 1 ? whole / 2 : whole);
     *found = sum << 1 == 0 ? 0 : sum;
     return true;
   }
@@ -261,18 +278,8 @@ MASU_INLINE bool take_four(const uint *words, double *values, uint *greatest, ui
   return (int)(*greatest >> 24) - (int)(*least >> 24) <= 27;
 }
 #endif
-// Magnitudes are noted without the sign's bit, at the top of a word, the lowest less 1, so that it is that of none of the
-// zeros; the place of such a one.
-#define SUM_SIGN_SHIFT (33 - 8 * MASU_ELEMENT_BYTES)
-#define SUM_LOWEST_OF(bits) (((uint)(bits) << SUM_SIGN_SHIFT) - 1)
-// The field of the double that is 2^52 times the unit of the lowest element.
-#define SUM_UNIT_FIELD(lowest) (SUM_LOWEST_PLACE(lowest) + (1077 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION))
-// What magnitudes may come to without a rounding of their sum, or that of f16, of which so many are not added.
-#define SUM_EXACT_UP_TO(lowest) \
-  as_double(SUM_FEW_PLACES ? 0x7fefffffffffffffUL : (ulong)SUM_UNIT_FIELD(lowest) << 52)
 // What an addition takes away of the magnitudes, whose sum is rounded itself.
 #define SUM_ROUNDING 0x1.1p-53
-#define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
 #if MASU_BOTH  // sum_spread.cl has it
 #elif MASU_INPUTS == 1
 #define SUM_PART_WORDS (SUM_CLOSE ? 4 : 3)

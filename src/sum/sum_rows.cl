@@ -14,6 +14,12 @@
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
+#if MASU_RUNNING
+// Prefixes of floats have their elements' format: constants make less code.
+#define SUM_PREFIX_BITS (MASU_FLOAT ? 8 * MASU_ELEMENT_BYTES : 64)
+#define SUM_PREFIX_OF(count, found) \
+  result_of(part, count, depth, what, 1, MASU_FRACTION + 1, least, SUM_PREFIX_BITS, found, &fits)
+#endif
 #if MASU_LINES > 1
 #ifndef SUM_STARTED
 #define SUM_STARTED 0
@@ -80,7 +86,7 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
 #if MASU_RUNNING
 #define SUM_ROUND_PREFIX                                                                                         \
   SUM_END_PART                                                                                                   \
-  sure = result_of(part, i + 1, depth, what, divisor, precision, least, bits, prefixes + i, &fits) && sure;
+  sure = SUM_PREFIX_OF(i + 1, prefixes + i) && sure;
 #else
 #define SUM_ROUND_PREFIX
 #endif
@@ -88,8 +94,10 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
 #define SUM_HOLD_ROWS
 #if SUM_SHORT
 // If nothing is rounded up to the last of those held, which magnitudes and lowest places tell, all prefixes are known. Those after
-// an infinity or a NaN are none of these, and f16 notes no magnitudes of what came before. Where fewer are left, the first of them
-// is held again.
+// an infinity or a NaN are none of these. Where fewer are left, the first of them is held again.
+#define SUM_START_EXACT \
+  double size = 0;      \
+  uint lowest = UINT_MAX;
 #define SUM_EXACT_PREFIXES                                                                                       \
   double whole = size;                                                                                           \
   uint low = lowest;                                                                                             \
@@ -98,8 +106,9 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
     low = min(low, SUM_LOWEST_OF(held[i]));                                                                      \
     whole += fabs(SUM_VALUE(held[i]));                                                                           \
   }                                                                                                              \
-  if (whole <= SUM_EXACT_UP_TO(low) && fabs(sum) < as_double(0x7ff0000000000000UL)) {                            \
-    size = whole;                                                                                                \
+  const bool exact = whole <= SUM_EXACT_UP_TO(low);                                                              \
+  size = exact ? whole : as_double(0x7ff0000000000000UL);                                                        \
+  if (exact) {                                                                                                   \
     lowest = low;                                                                                                \
     MASU_UNROLLED                                                                                                \
     for (uint i = 0; i < MASU_UNROLL; ++i) {                                                                     \
@@ -111,6 +120,7 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
     continue;                                                                                                    \
   }
 #else
+#define SUM_START_EXACT
 #define SUM_EXACT_PREFIXES
 #endif
 // The prefixes of a column, some of its elements at a time.
@@ -118,8 +128,9 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
   const size_t row = wanted < rows ? wanted : (size_t)rows - 1;                                                  \
   __global const uchar *xs = SUM_ROW_AT(row);                                                                    \
   __global uchar *to = SUM_PREFIX_AT(row, 0);                                                                    \
-  const size_t between = SUM_BETWEEN * (bits / 8);                                                               \
+  const size_t between = SUM_BETWEEN * (SUM_PREFIX_BITS / 8);                                                    \
   SUM_START_PART                                                                                                 \
+  SUM_START_EXACT                                                                                                \
   for (size_t e = 0; e < count; e += MASU_UNROLL) {                                                              \
     MASU_BITS held[MASU_UNROLL];                                                                                 \
     MASU_UNROLLED                                                                                                \
@@ -130,8 +141,8 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
       SUM_ADD(held[0], held[0])                                                                                  \
       SUM_END_PART                                                                                               \
       ulong found = 0;                                                                                           \
-      sure = result_of(part, e + k + 1, depth, what, divisor, precision, least, bits, &found, &fits) && sure;    \
-      if (sure) store_result(to, bits, found);                                                                   \
+      sure = SUM_PREFIX_OF(e + k + 1, &found) && sure;                                                           \
+      if (sure) store_result(to, SUM_PREFIX_BITS, found);                                                        \
       to += between;                                                                                             \
       MASU_UNROLLED                                                                                              \
       for (uint i = 0; i + 1 < MASU_UNROLL; ++i) held[i] = held[i + 1];                                          \
@@ -221,7 +232,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
       // All or none, since they may take the place of what is added again.
       MASU_UNROLLED
       for (uint i = 0; i < MASU_UNROLL; ++i) {
-        if (sure && wanted < rows) store_result(SUM_PREFIX_AT(wanted, i), bits, prefixes[i]);
+        if (sure && wanted < rows) store_result(SUM_PREFIX_AT(wanted, i), SUM_PREFIX_BITS, prefixes[i]);
       }
 #endif
       if (!sure && wanted < rows) unsure[1 + atomic_inc(unsure)] = (uint)(wanted - begin);

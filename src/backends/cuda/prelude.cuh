@@ -285,6 +285,11 @@ MASU_VECTORS(uint, uint2, uint4)
 MASU_VECTORS(float, float2, float4)
 #undef MASU_VECTORS
 
+// Asks for global memory, which comes to a cache.
+inline void prefetch(const uchar *p, size_t) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(p)));
+}
+
 // 16 bytes of global memory, aligned to 16, that this launch reads once and nobody writes: they need no room in L1.
 inline uint4 masu_load_streaming(const uint4 *p) {
   uint4 v;
