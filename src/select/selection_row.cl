@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The greatest of a row, found by a work-group, or by the work-groups of a cluster, each of which has a part of the row: eight bits
-// of the ranks at a time, the first ones first, then of the indices. With MASU_HELD the row is read once, and its ranks lie in local
-// memory; else each step reads it. After elements.cl, order.cl and group_scan.cl. kernels.md has the
-// parameters.
+// of the ranks at a time, the first ones first, then of the indices. With MASU_HELD the row is read once, and its ranks lie in
+// local memory; else each step reads it, or, with MASU_SAMPLED, a sample of it. After elements.cl, order.cl and group_scan.cl.
+// kernels.md has the parameters.
 
 // A rank is an unsigned number that is the greater the earlier an element comes; elements of one rank are equal and come
 // by index.
@@ -98,6 +98,7 @@ typedef struct {
   uint vectors;
   uint whole;  // of these, those that the row fills whole
   uint index_bits;  // of the greatest index
+  bool sampled;  // with MASU_SAMPLED: the entries are a sample of the row, which is held
 } Row;
 
 // The part of the row that a work-group has, of parts of `most_share` vectors at most.
@@ -149,7 +150,13 @@ MASU_INLINE bool any_reaches(const uint *words, const MASU_BITS low) {
 #else
 #if MASU_FROM_ROWS
 #define SELECT_ENTRY MASU_BITS
+#if MASU_SAMPLED
+// The entries of a sample lie in local memory.
+#define SELECT_LOAD(i)                                                                                                \
+  (row.sampled ? ((__local const MASU_ELEMENT *)row.held)[(i) - row.first * MASU_PER_VECTOR] : element_at(row.bytes, i))
+#else
 #define SELECT_LOAD(i) element_at(row.bytes, i)
+#endif
 #define SELECT_OPEN(entry, i)             \
   const MASU_BITS rank = rank_of(entry);  \
   const uint index = i;

@@ -107,17 +107,6 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void topk_exact(TOPK_WORK, __global const u
   control[lane] = lane == control_threshold ? (uint)rank : lane == control_threshold + 1 ? (uint)(rank >> 32) : 0;
 }
 
-// Whether a value is at or above t in the result's order, and whether it is above; t is not NaN.
-#if !MASU_LARGEST
-#define TOPK_REACHES(x, t) ((x) <= (t))
-#define TOPK_EXCEEDS(x, t) ((x) < (t))
-#elif MASU_FLOAT && MASU_NAN_FIRST
-#define TOPK_REACHES(x, t) (!((x) < (t)))
-#define TOPK_EXCEEDS(x, t) (!((x) <= (t)))
-#else
-#define TOPK_REACHES(x, t) ((x) >= (t))
-#define TOPK_EXCEEDS(x, t) ((x) > (t))
-#endif
 #if MASU_ELEMENT_BYTES == 1
 #define TOPK_MASK ulong
 #else

@@ -60,6 +60,7 @@ Dtype rank_dtype(Dtype dtype) {
 bool whole_rows(const Plan& plan, std::uint64_t rows, std::uint64_t count, std::uint64_t k) {
   const topk_plan::Tuned& tuned = topk_plan::tuned;
   if (k > plan.places) return false;
+  if (plan.sampled.stride != 0) return true;
   if ((plan.gpu && plan.row.holds) || count < tuned.least_filtered) return true;
   if (plan.row.cluster == 1) return rows > 1 && count <= tuned.most_row_elements;
   return count <= std::min(tuned.most_cluster_elements, rows * tuned.cluster_elements_a_row);
@@ -221,10 +222,18 @@ void DeviceTopk::launch_rows(Stream& stream) {
            call::At{*memory_, memory_->byte_offset() + at_->nans}, result(0));
     return;
   }
-  const std::uint64_t places = plan_.places_of(k_);
   // What is done with short rows is mostly waiting.
   const std::uint64_t groups_a_unit = std::max<std::uint64_t>(8, topk_plan::tuned.row_items_a_unit / plan_.row.group);
-  const std::uint64_t groups = std::min(rows_, plan_.compute_units * groups_a_unit) * plan_.row.cluster;
+  const std::uint64_t clusters = std::min(rows_, plan_.compute_units * groups_a_unit);
+  if (const topk_plan::SampledRow& sampled = plan_.sampled; sampled.stride != 0) {
+    launch(stream, Part::sampled, "topk_sampled", clusters * sampled.cluster, input(0), u32(rows_), u32(sampled.places),
+           call::At{*memory_, memory_->byte_offset() + at_->nans}, sampled.stride, sampled.rest, result(0),
+           entries(Part::sampled, sampled.room), local_words(topk_plan::buckets),
+           call::local<std::uint16_t>(sampled.places));
+    return;
+  }
+  const std::uint64_t places = plan_.places_of(k_);
+  const std::uint64_t groups = clusters * plan_.row.cluster;
   launch(stream, Part::rows, "topk_rows", groups, input(0), u32(rows_), u32(places),
          call::At{*memory_, memory_->byte_offset() + at_->nans}, call::At{*memory_, memory_->byte_offset()},
          std::uint32_t{0}, std::uint32_t{0}, result(0), entries(Part::rows, places), u32(plan_.row.share),

@@ -17,6 +17,7 @@ constexpr std::string_view key_file = "src/elements/order.cl";
 constexpr std::string_view scan_file = "src/elements/group_scan.cl";
 constexpr std::string_view row_file = "src/select/selection_row.cl";
 constexpr std::string_view select_file = "src/topk/topk_select.cl";
+constexpr std::string_view network_file = "src/topk/topk_network.cl";
 
 // The least r with which r or more of the sample's ranks are among the first k at most once in 10^9 times, each with
 // this chance; where many are expected, once in some millions.
@@ -40,8 +41,12 @@ std::vector<std::string_view> Plan::files(Part part) const {
   std::vector<std::string_view> result{elements_file, key_file, scan_file, row_file, select_file};
   switch (part) {
     case Part::select: result.insert(result.end(), {"src/elements/scrambled.cl", "src/topk/topk.cl"}); break;
+    case Part::sampled:
+      result.insert(result.begin() + 3, "src/elements/scrambled.cl");
+      result.insert(result.end(), {network_file, "src/topk/topk_sampled.cl"});
+      break;
     case Part::short_rows: result.emplace_back("src/topk/topk_short.cl"); break;
-    default: result.emplace_back("src/topk/topk_order.cl");
+    default: result.insert(result.end(), {network_file, "src/topk/topk_order.cl"});
   }
   return result;
 }
@@ -49,6 +54,7 @@ std::vector<std::string_view> Plan::files(Part part) const {
 unsigned Plan::work_items(Part part) const noexcept {
   if (part == Part::select) return group;
   if (part == Part::short_rows) return std::min(tuned.short_group, order_group);
+  if (part == Part::sampled) return sampled.group;
   return part == Part::rows ? row.group : order_group;
 }
 
@@ -59,8 +65,18 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                               {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""},
                               {"MASU_GROUP", work_items(part)},
                               {"MASU_SKIP", ranking.skip},
-                              {"MASU_CLUSTER", part == Part::rows ? row.cluster : 1}});
-  if (part == Part::finish || part == Part::rows) {
+                              {"MASU_CLUSTER", part == Part::rows      ? row.cluster
+                                               : part == Part::sampled ? sampled.cluster
+                                                                       : 1}});
+  if (part == Part::sampled) {
+    result.insert(result.end(),
+                  {{"MASU_SAMPLED", true},
+                   {"MASU_FROM_ROWS", true},
+                   {"MASU_HELD", false},
+                   {"MASU_VALUE", names_of(dtype).kernel_type},
+                   {"MASU_AS_VALUE", names_of(dtype).from_bits},
+                   {"MASU_BATCH", gpu ? std::min<std::size_t>(tuned.sampled_batch, 2 * size_of(dtype)) : 1}});
+  } else if (part == Part::finish || part == Part::rows) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
     result.push_back({"MASU_HELD", part == Part::rows && row.holds});
     result.push_back({"MASU_BATCH", part == Part::rows ? row.batch(dtype, batch) : batch});
@@ -102,9 +118,54 @@ std::uint64_t Plan::places_of(std::uint64_t k) const noexcept {
   return std::bit_ceil(k <= tuned.few_wanted ? k + tuned.spare_places : k);
 }
 
+namespace {
+
+// As many as may be met where so many are expected, but for once in some ten thousand times.
+double at_most(double expected) {
+  return expected + 4 * std::sqrt(expected) + 6;
+}
+
+SampledRow sampled_row(const Plan& plan, const DeviceInfo& device, std::uint64_t rows, std::uint64_t count,
+                       std::uint64_t k) {
+  SampledRow result;
+  const unsigned cluster = cluster_groups(device);
+  const std::uint64_t most = cluster > 1 ? std::min(tuned.most_cluster_elements, rows * tuned.sampled_elements_a_row)
+                                         : (rows > 1 ? tuned.most_row_elements : 0);
+  // A row that is held is read once: so few elements take no longer than their sample.
+  const bool few = k < tuned.many_wanted && plan.gpu && plan.row.holds && rows * count < tuned.least_sampled_together;
+  if (count < tuned.least_sampled || count > most || few) return result;
+  result.group = work_group(device, device.gpu ? tuned.sampled_group : 64, 16);
+  result.places = std::min(plan.places, std::max(tuned.least_gathered, std::bit_ceil(3 * k)));
+  // The smallest sample after which there is room for what it lets pass.
+  for (std::uint64_t stride = tuned.most_stride; stride >= tuned.least_stride && result.stride == 0; stride /= 2) {
+    const double rest = std::ceil(at_most(static_cast<double>(k) / static_cast<double>(stride)));
+    if (at_most(rest + std::floor(rest / 16)) * static_cast<double>(stride) > static_cast<double>(result.places))
+      continue;
+    result.stride = static_cast<std::uint32_t>(stride);
+    result.rest = static_cast<std::uint32_t>(rest);
+  }
+  if (result.stride == 0) return result;
+  const std::uint64_t slots = std::uint64_t{plan.compute_units} * tuned.sampled_row_items / result.group;
+  result.cluster = static_cast<unsigned>(
+      std::clamp<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(slots / rows, 1)), 1, cluster));
+  // The sample lies where entries will; beside those are buckets.
+  const auto used = [&] {
+    const std::uint64_t vectors = count * size_of(plan.dtype) / 16 / result.stride;
+    result.room = std::max(result.places, 2 * (vectors / result.cluster + 1));
+    return (result.room + 2) * (plan.pairs() ? 12 : 8) + result.places * sizeof(std::uint16_t) +
+           buckets * sizeof(std::uint32_t) + selection_plan::RowShape{.group = result.group}.words().bytes + 64;
+  };
+  while (used() > device.local_bytes && result.cluster < cluster) result.cluster *= 2;
+  if (used() > device.local_bytes) result.stride = 0;
+  return result;
+}
+
+}  // namespace
+
 Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::uint64_t rows, std::uint64_t count,
           std::uint64_t k) {
-  Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu, .unroll = tuned.unroll};
+  Plan plan{.dtype = dtype, .ranking = ranking, .gpu = device.gpu};
+  plan.unroll = tuned.unroll;
   plan.compute_units = std::max(1U, device.compute_units);
   plan.group = work_group(device, device.gpu ? tuned.group : 64, 16);
   plan.order_group = work_group(device, device.gpu ? tuned.order_group : 64, 16);
@@ -117,6 +178,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, const Ranking& ranking, std::ui
   const std::uint64_t ordered =
       std::bit_ceil(std::clamp<std::uint64_t>(k + k / tuned.spare_part, tuned.least_places, plan.places));
   plan.row = selection_plan::row_shape(device, dtype, rows, count, ordered * entry, k >= tuned.least_places);
+  plan.sampled = sampled_row(plan, device, rows, count, k);
   return plan;
 }
 

@@ -28,8 +28,8 @@
 namespace masu::topk_plan {
 
 // A program; each has the kernels of its last file.
-enum class Part { select, finish, rows, short_rows };
-inline constexpr std::size_t parts = 4;
+enum class Part { select, finish, rows, sampled, short_rows };
+inline constexpr std::size_t parts = 5;
 
 // Elements of one launch: their numbers, and counts of them, fit 32 bits.
 inline constexpr std::uint64_t most_elements = std::uint64_t{1} << 31;
@@ -42,6 +42,9 @@ inline constexpr std::uint64_t elements_a_sample = 64;
 inline constexpr unsigned lookers = 8;
 inline constexpr std::uint64_t looks = most_sampled / samples / lookers;
 
+// Buckets of entries that are put into order, as in topk_sampled.cl.
+inline constexpr std::size_t buckets = 2048;
+
 inline constexpr std::uint64_t no_index = ~std::uint64_t{0};  // in places without an element
 
 struct Tuned {
@@ -50,6 +53,16 @@ struct Tuned {
 };
 inline Tuned tuned;
 
+// How topk_sampled.cl takes a row: it gathers what comes before a sample's number `rest`.
+struct SampledRow {
+  std::uint32_t stride = 0;  // of so many vectors the sample has one; 0: rows go another way
+  std::uint32_t rest = 0;
+  std::uint64_t places = 0;  // for what is gathered
+  std::uint64_t room = 0;    // of local memory, for as many entries, or for the sample
+  unsigned group = 1;
+  unsigned cluster = 1;
+};
+
 struct Plan {
   Dtype dtype = Dtype::u8;
   Ranking ranking;
@@ -57,9 +70,10 @@ struct Plan {
   unsigned group = 256;            // work-items of the filter
   unsigned order_group = 256;      // of kernels that run as one work-group
   selection_plan::RowShape row{};  // of work-groups that take rows
-  unsigned unroll = 4;             // 16-byte loads in flight
-  unsigned batch = 1;              // entries that a work-item of one work-group loads at once
-  unsigned groups_a_unit = 1;      // work-groups of the filter for each compute unit
+  SampledRow sampled{};
+  unsigned unroll = 4;         // 16-byte loads in flight
+  unsigned batch = 1;          // entries that a work-item of one work-group loads at once
+  unsigned groups_a_unit = 1;  // work-groups of the filter for each compute unit
   unsigned compute_units = 1;
   bool lengths = false;         // rows have lengths of their own, which the device alone knows
   std::uint64_t places = 1024;  // the most that a work-group brings into order in local memory

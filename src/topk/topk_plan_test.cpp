@@ -40,6 +40,15 @@ TEST(TopkPlan, EntriesFitLocalMemory) {
             ASSERT_LE(fit.row.held().bytes + fit.row.words().bytes + places * (plan.pairs() ? 12 : 8),
                       device.local_bytes);
             ASSERT_GE(fit.row.share * fit.row.cluster * 16, count * size_of(dtype));
+            if (fit.sampled.stride == 0) continue;
+            test::expect_group(fit.sampled.group, device, 16);
+            ASSERT_LE(fit.sampled.room * (plan.pairs() ? 12 : 8) + fit.sampled.places * 2 + topk_plan::buckets * 4 +
+                          fit.words_local(topk_plan::Part::sampled).bytes,
+                      device.local_bytes);
+            // The sample's part of a work-group lies there, and more than k elements are expected to pass.
+            ASSERT_LE(count * size_of(dtype) / 16 / fit.sampled.stride, (fit.sampled.room / 2) * fit.sampled.cluster);
+            ASSERT_GT(fit.sampled.rest * fit.sampled.stride, 2000U);
+            ASSERT_GE(fit.sampled.places, 2000U);
           }
         }
       }
@@ -122,7 +131,13 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
         const Plan rows =
             topk_plan::make(test::nvrtc_gpu(GetParam()), dtype, Ranking(dtype, largest, nan), 2, count, 50);
         expect_compiles(rows.files(Part::rows), rows.defines(Part::rows), {"topk_rows"});
+        if (rows.sampled.stride == 0) continue;
+        expect_compiles(rows.files(Part::sampled), rows.defines(Part::sampled), {"topk_sampled"});
       }
+      // By a work-group each: rows that fill the device.
+      const Plan many = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, largest, nan), 1000, 1 << 17, 50);
+      ASSERT_NE(many.sampled.stride, 0U);
+      expect_compiles(many.files(Part::sampled), many.defines(Part::sampled), {"topk_sampled"});
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
     }
     for (const unsigned index_bytes : {0U, 4U, 8U}) {

@@ -49,6 +49,18 @@ inline MASU_BITS threshold_of(__global const uint *control) {
 #endif
 }
 
+// Whether a value is at or above t in the result's order, and whether it is above; t is not NaN.
+#if !MASU_LARGEST
+#define TOPK_REACHES(x, t) ((x) <= (t))
+#define TOPK_EXCEEDS(x, t) ((x) < (t))
+#elif MASU_FLOAT && MASU_NAN_FIRST
+#define TOPK_REACHES(x, t) (!((x) < (t)))
+#define TOPK_EXCEEDS(x, t) (!((x) <= (t)))
+#else
+#define TOPK_REACHES(x, t) ((x) >= (t))
+#define TOPK_EXCEEDS(x, t) ((x) > (t))
+#endif
+
 inline ulong key_of_entry(const MASU_BITS rank, const uint index) {
 #if TOPK_PAIRS
   return rank;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <list>
 #include <random>
 #include <span>
@@ -210,6 +211,14 @@ TEST_P(TopkTest, NansEverywhere) {
   expect_topk(infinities, 5, {.largest = false, .nan = NanPolicy::skip});
 }
 
+// As in scrambled.cl.
+std::uint64_t scrambled(std::uint64_t part) {
+  auto x = static_cast<std::uint32_t>(part);
+  x = (x ^ x >> 16) * 0x7feb352dU;
+  x = (x ^ x >> 15) * 0x846ca68bU;
+  return x ^ x >> 16;
+}
+
 // Data that knows where a device's sample looks: too much is above the threshold, and too little reaches it.
 TEST_P(TopkTest, MisledSamples) {
   const std::uint64_t n = 50001;
@@ -221,11 +230,7 @@ TEST_P(TopkTest, MisledSamples) {
   for (std::uint64_t i = 0; i < n; ++i) data[i] = static_cast<float>(i * 7919 % n) + 1;
   std::vector<float> other = data;
   for (std::uint64_t part = 0; part < std::uint64_t{1} << sampling.shift; ++part) {
-    auto x = static_cast<std::uint32_t>(part);
-    x = (x ^ x >> 16) * 0x7feb352dU;
-    x = (x ^ x >> 15) * 0x846ca68bU;
-    x ^= x >> 16;
-    const std::uint64_t place = (part * n >> sampling.shift) + ((n >> sampling.shift) * x >> 32);
+    const std::uint64_t place = (part * n >> sampling.shift) + ((n >> sampling.shift) * scrambled(part) >> 32);
     data[place] = -data[place];
     other[place] += static_cast<float>(n);
   }
@@ -261,6 +266,36 @@ TEST_P(TopkTest, RowsOfClusters) {
       }
     }
   }
+}
+
+// Long rows with a threshold of their own from a sample: any order, ties everywhere, and rows that know where it looks.
+TEST_P(TopkTest, SampledRows) {
+  constexpr std::uint64_t rows = 3;
+  constexpr std::uint64_t count = 20011;
+  for (const Way& way : ways(device)) {
+    dispatch(way.dtype, [&](auto tag) {
+      const auto data = test::mixed_values<typename decltype(tag)::type>(rows * count, 5);
+      for (const std::uint64_t k : {1, 60, 1300}) expect_topk(data, k, {way.largest, way.nan, rows});
+    });
+  }
+  std::vector<float> data(rows * count, 7);  // the first row: all equal
+  for (std::uint64_t i = 0; i < count; ++i) {
+    data[count + i] = static_cast<float>(i * i);
+    data[2 * count + i] = i % 3 == 0 ? static_cast<float>(i % 5) : -std::numeric_limits<float>::infinity();
+  }
+  for (const std::uint64_t k : {7, 1000}) expect_topk(data, k, {.rows = rows});
+  if (device.kind() == DeviceKind::cpu) return;
+  const auto plan = topk_plan::make(device.info(), Dtype::f32, {Dtype::f32, true, NanPolicy::last}, rows, count, 600);
+  ASSERT_NE(plan.sampled.stride, 0U);
+  for (std::uint64_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i * 7919 % count);
+  for (std::uint64_t part = 0; part < count / 4 / plan.sampled.stride; ++part) {
+    const std::uint64_t first = 4 * (part * plan.sampled.stride + scrambled(part) % plan.sampled.stride);
+    for (std::uint64_t i = first; i < first + 4; ++i) {
+      data[i] += static_cast<float>(count);  // too little reaches the threshold
+      data[count + i] = -1;                  // too much
+    }
+  }
+  expect_topk(data, 600, {.rows = rows});
 }
 
 // Rows of which a work-item takes each, up to the longest and past it.
