@@ -83,15 +83,10 @@ class Merge final : public call::Primitive {
     cpu::merge_runs(keys_.dtype(), arrays, runs_, order_, cpu::Threads::all);
   }
   void enqueue(Stream& stream) override {
-    sort_kernels::Arrays arrays;
-    arrays.dtype = keys_.dtype();
-    arrays.order = order_;
-    arrays.source = &keys_.buffer();
-    arrays.target = &result_.buffer();
+    Arrays arrays{keys_.dtype(), order_, &keys_.buffer(), &result_.buffer()};
     if (values_ != nullptr) {
-      arrays.records = &values_->buffer();
-      arrays.moved_records = &result_values_->buffer();
-      arrays.record_bytes = values_->element_bytes();
+      arrays.payload = {Payload::Kind::records, &values_->buffer(), values_->element_bytes()};
+      arrays.moved = &result_values_->buffer();
     }
     sort_merge::merge(stream, arrays, std::move(runs_), work_);
   }

@@ -45,7 +45,7 @@ PreparedSegments::State::State(const Device& on, Dtype keys, std::uint64_t count
   pieces_ = {count, 1, offsets_};
   pieces_.most = pieces_.longest();
   if (!call::on_cpu(device_) && count != 0)
-    tables_.emplace(device_, dtype_, payload_, job(name, count, Order::ascending));
+    tables_ = segments_on_device(device_, {.dtype = dtype_, .payload = payload_}, job(name, count, Order::ascending));
 }
 
 SortJob PreparedSegments::State::job(std::string_view function, std::uint64_t count, Order order) const {

@@ -9,7 +9,7 @@
 #include <masu/sort.h>
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -24,7 +24,7 @@ struct PreparedSegments::State {
   [[nodiscard]] SortJob job(std::string_view function, std::uint64_t count, Order order) const;
   // Throws unless it has been made for these. Values on the host will be well placed.
   void check(std::string_view function, const Device& on, Dtype keys, const Payload& payload) const;
-  [[nodiscard]] const DeviceSegments* tables() const noexcept { return tables_ ? &*tables_ : nullptr; }
+  [[nodiscard]] const DeviceSegments* tables() const noexcept { return tables_.get(); }
 
  private:
   Device device_;
@@ -32,7 +32,7 @@ struct PreparedSegments::State {
   Payload payload_;
   std::vector<std::uint64_t> offsets_;
   Pieces pieces_;
-  std::optional<DeviceSegments> tables_;  // none on `cpu`, nor without keys
+  std::shared_ptr<const DeviceSegments> tables_;  // none on `cpu`, nor without keys
 };
 
 // The offsets do not fall and end within the keys.

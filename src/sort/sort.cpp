@@ -108,8 +108,8 @@ class Sort final : public call::Primitive {
   void enqueue(Stream& stream) override {
     const BufferBase* result = kind_ == Payload::Kind::indices ? nullptr : &(result_ ? result_ : keys_)->buffer();
     const DeviceSegments* tables = options_.prepared == nullptr ? nullptr : options_.prepared->state().tables();
-    work_ = sort_on_device(stream, keys_->buffer(), keys_->dtype(), result, payload(), job_, options_.workspace,
-                           waits(), tables);
+    const Arrays arrays{keys_->dtype(), job_.order, &keys_->buffer(), result, payload()};
+    work_ = sort_on_device(stream, arrays, job_, options_.workspace, waits(), tables);
   }
   [[nodiscard]] double seconds() const override {
     return work_.first ? work_.first->seconds() + work_.last.seconds_since(*work_.first) : 0;
@@ -178,7 +178,7 @@ std::uint64_t sort_workspace(const Device& device, Dtype dtype, std::uint64_t co
   if (value_bytes != 0) call::check_element_bytes("sort_workspace", value_bytes);
   if (on_cpu(device) || count == 0) return 0;
   const auto kind = value_bytes == 0 ? Payload::Kind::none : Payload::Kind::records;
-  return sort_workspace_on_device(device.info(), dtype, {kind, nullptr, value_bytes}, job);
+  return sort_workspace_on_device(device.info(), {.dtype = dtype, .payload = {kind, nullptr, value_bytes}}, job);
 }
 
 std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t count, Dtype index_dtype,
@@ -186,7 +186,8 @@ std::uint64_t argsort_workspace(const Device& device, Dtype dtype, std::uint64_t
   const SortJob job = job_for("argsort_workspace", count, options);
   check_indices(job, index_dtype, count);
   if (on_cpu(device) || count == 0) return 0;
-  return sort_workspace_on_device(device.info(), dtype, {Payload::Kind::indices, nullptr, size_of(index_dtype)}, job);
+  const Payload indices{Payload::Kind::indices, nullptr, size_of(index_dtype)};
+  return sort_workspace_on_device(device.info(), {.dtype = dtype, .payload = indices}, job);
 }
 
 void sort(const Device& device, MutableArrayView data, const SortOptions& options) {

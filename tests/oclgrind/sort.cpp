@@ -143,7 +143,7 @@ void sort_alone(const Device& device, std::vector<T> keys, Order order, bool in_
   {
     Stream stream(device);
     DeviceWork work;
-    sorter(stream, from, to, SortJob{order, SortAlgorithm::automatic, {from.size(), 1, {}}}, work);
+    sorter(stream, Arrays{dtype_of<T>, order, &from, &to}, from.size(), work);
     stream.finish();
   }
   std::ranges::stable_sort(keys.begin() + 1, keys.end(), {}, [&](T key) { return sort_key(key, order); });
@@ -155,8 +155,8 @@ void sort_alone(const Device& device, std::vector<T> keys, Order order, bool in_
 template <class T>
 void buckets(const Device& device, std::size_t count, Order order, bool in_place) {
   sort_alone(device, bucket_keys<T>(count), order, in_place,
-             [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
-               sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
+             [](Stream& stream, const Arrays& arrays, std::uint64_t number, DeviceWork& work) {
+               sort_keys::sort(stream, arrays, number, nullptr, work);
              });
 }
 
@@ -171,8 +171,8 @@ void packed(const Device& device, std::size_t count) {
   {
     Stream stream(device);
     DeviceWork work;
-    sort_keys::sort(stream, there, Dtype::f32, &there, {Payload::Kind::records, &moved, 4},
-                    {Order::ascending, SortAlgorithm::automatic, {count, 1, {}}}, nullptr, work);
+    const Payload payload{Payload::Kind::records, &moved, 4};
+    sort_keys::sort(stream, {Dtype::f32, Order::ascending, &there, &there, payload}, count, nullptr, work);
     stream.finish();
   }
   std::ranges::stable_sort(places, [&](std::uint32_t a, std::uint32_t b) { return keys[a] < keys[b]; });
@@ -188,16 +188,16 @@ void few(const Device& device, std::size_t count, Order order, bool in_place) {
   constexpr std::uint64_t halves = sizeof(T) == 8 ? 0x100000001 : 1;  // keys go to buckets by their upper 32 bits
   for (std::size_t i = 0; i < count; ++i) keys[i] = static_cast<T>((keys[i] % 3 * 40 + i * 7919 % count) * halves);
   sort_alone(device, keys, order, in_place,
-             [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
-               sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
+             [](Stream& stream, const Arrays& arrays, std::uint64_t number, DeviceWork& work) {
+               sort_few::sort(stream, arrays, number, nullptr, work);
              });
 }
 
 template <class T>
 void counting(const Device& device, std::size_t count, Order order, bool in_place) {
   sort_alone(device, make_keys<T>(count), order, in_place,
-             [](Stream& stream, const Buffer<T>& from, const Buffer<T>& to, const SortJob& job, DeviceWork& work) {
-               sort_counting::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
+             [](Stream& stream, const Arrays& arrays, std::uint64_t number, DeviceWork& work) {
+               sort_counting::sort(stream, arrays, number, nullptr, work);
              });
 }
 

@@ -32,14 +32,8 @@ void check(const Device& device, std::size_t pieces, std::size_t length, With wi
   arrays.dtype = dtype_of<T>;
   arrays.source = &data;
   if (with != With::indices) arrays.target = &data;
-  if (with == With::records) {
-    arrays.records = arrays.moved_records = &moved;
-    arrays.record_bytes = 4;
-  }
-  if (with == With::indices) {
-    arrays.indices = &moved;
-    arrays.index_bytes = 4;
-  }
+  if (with == With::records) arrays.payload = {Payload::Kind::records, &moved, 4};
+  if (with == With::indices) arrays.payload = {Payload::Kind::indices, &moved, 4};
   Stream stream(device);
   DeviceWork work;
   sort(stream, arrays, work);
@@ -112,7 +106,7 @@ void run_case(const Device& device, const std::string& name) {
   } else if (name == "segments") {
     const std::vector<std::uint64_t> offsets{0, 20, 40, 60};
     check<float>(device, 3, 20, With::records, [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-      const bool indexed = arrays.has_records() || arrays.has_indices();
+      const bool indexed = !arrays.alone();
       const auto ready = std::make_shared<const sort_rows::Segments>(device, arrays.dtype, indexed, offsets);
       work.kept.push_back(ready);
       ready->sort(stream, arrays, nullptr, work);

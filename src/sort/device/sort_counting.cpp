@@ -57,21 +57,21 @@ std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64
   return Layout(device, dtype, keys).bytes;
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* workspace, DeviceWork& work) {
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work) {
   const Device& device = stream.device();
-  const std::uint64_t count = job.pieces.count;
+  const BufferBase& keys = *arrays.source;
+  const Dtype dtype = arrays.dtype;
   const std::uint64_t values = values_of(dtype);
   Layout layout(device.info(), dtype, count);
   const Buffer<std::byte> memory = work.memory_for(device, workspace, layout.bytes);
   const KernelArgument all = call::memory_of(memory);
   const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
-  const bool descends = job.order == Order::descending;
+  const bool descends = arrays.order == Order::descending;
   const auto flip = static_cast<std::uint32_t>(descends ? values - 1 : 0);
 
   std::vector<Event> launches;
   layout.counts.count(stream, keys, memory.slice(layout.totals, layout.counts.bytes()), launches);
-  for (Event& launch : launches) work.done(std::move(launch));
+  work.done(std::move(launches));
 
   const std::uint64_t scan_group = scan_group_of(device.info(), dtype);
   call::Kernels kernels(device, files, defines(device.info(), dtype), static_cast<unsigned>(scan_group));
@@ -85,8 +85,8 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   }
   constexpr std::uint64_t tile = group * places_each;
   // One more than needed, where the first key does not lie at a multiple of 16 bytes.
-  work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, result, all, at(0), at(layout.header),
-                           at(layout.moved), count, flip, LocalMemory{tile * 2 + group * 4}));
+  work.done(kernels.launch(stream, "sort_fill", (count + 15 + tile - 1) / tile, *arrays.target, all, at(0),
+                           at(layout.header), at(layout.moved), count, flip, LocalMemory{tile * 2 + group * 4}));
 }
 
 }  // namespace masu::sort_counting

@@ -22,10 +22,8 @@ namespace masu::sort_counting {
 // Bytes of temporary memory.
 std::uint64_t workspace_bytes(const DeviceInfo& device, Dtype dtype, std::uint64_t keys);
 
-// Sorts `keys` into `result`, which may be the same. A workspace of workspace_bytes(), from a multiple of 16 on; null:
-// allocated.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* workspace, DeviceWork& work);
+// Sorts keys alone. A workspace of workspace_bytes(), from a multiple of 16 on; null: allocated.
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work);
 
 // What its kernels are built from.
 inline constexpr auto files = sort_special::files("src/sort/device/sort_marks.cl", "src/sort/device/sort_fill.cl");

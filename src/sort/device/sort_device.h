@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace masu::runtime {
@@ -33,6 +34,9 @@ struct DeviceWork {
   runtime::Stream* sparing = nullptr;  // of which only the first command gets an event
 
   void done(Event event);
+  void done(std::vector<Event> events) {
+    for (Event& event : events) done(std::move(event));
+  }
   // `bytes` bytes of temporary memory: the caller's workspace, or allocated and kept with the work.
   Buffer<std::byte> memory_for(const Device& device, const BufferBase* workspace, std::uint64_t bytes) {
     if (workspace != nullptr) return Buffer<std::byte>(device, workspace->memory(), workspace->byte_offset(), bytes);
@@ -48,56 +52,53 @@ struct Payload {
   std::size_t bytes = 0;               // of a record or an index
 };
 
-// The segments of job.pieces in memory of a device, for a dtype and what moves with the keys: records where they can
-// move by themselves, unless their buffer is given and lies at an odd place. Waits until all is there.
-class DeviceSegments {
- public:
-  DeviceSegments(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job);
-  ~DeviceSegments();
-  DeviceSegments(const DeviceSegments&) = delete;
-  DeviceSegments& operator=(const DeviceSegments&) = delete;
+namespace sort_kernels {
 
-  struct Tables;
-  [[nodiscard]] const Tables& tables() const noexcept { return *tables_; }
-
- private:
-  std::unique_ptr<const Tables> tables_;
-};
-
-// Queues a sort of job.pieces.count keys: from `keys` to `result`, which may be the same, or, with indices, null: the
-// keys stay as they are. With `may_wait` it may read what a first pass found back, and so do less. `segments`: those of
-// the job made ready, or null.
-DeviceWork sort_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result,
-                          const Payload& payload, const SortJob& job, const BufferBase* workspace, bool may_wait,
-                          const DeviceSegments* segments = nullptr);
-// Waits.
-bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job);
-std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job);
-
-}  // namespace masu
-
-namespace masu::sort_kernels {
-
-// Where keys, and what moves with them, come from and go to. A target may be its source. No target: not wanted.
+// What is sorted: keys, from one array to another, which may be the same, and what moves with them. Where memory is
+// planned, before there are arrays, they are null.
 struct Arrays {
   Dtype dtype = Dtype::u8;
   Order order = Order::ascending;
   const BufferBase* source = nullptr;
-  const BufferBase* target = nullptr;
-  const BufferBase* records = nullptr;
-  const BufferBase* moved_records = nullptr;
-  std::size_t record_bytes = 0;
-  const BufferBase* indices = nullptr;
-  std::size_t index_bytes = 0;
-  bool odd_places = false;  // where the records' arrays are not given yet: they may lie anywhere
+  const BufferBase* target = nullptr;  // null, with indices: the keys stay
+  Payload payload = {};
+  const BufferBase* moved = nullptr;  // where records go; null: they stay in their array
+  bool odd_places = false;            // records whose array is not there yet may lie anywhere
 
-  // Sizes alone say what is asked for, so that memory can be planned before there are arrays.
-  [[nodiscard]] bool has_records() const noexcept { return record_bytes != 0; }
-  [[nodiscard]] bool has_indices() const noexcept { return index_bytes != 0; }
+  [[nodiscard]] bool alone() const noexcept { return payload.kind == Payload::Kind::none; }
+  [[nodiscard]] bool has_records() const noexcept { return payload.kind == Payload::Kind::records; }
+  [[nodiscard]] bool has_indices() const noexcept { return payload.kind == Payload::Kind::indices; }
   [[nodiscard]] bool keys_stay() const noexcept { return has_indices() && target == nullptr; }
+  [[nodiscard]] const BufferBase* records() const noexcept { return has_records() ? payload.buffer : nullptr; }
+  [[nodiscard]] const BufferBase* moved_records() const noexcept { return moved != nullptr ? moved : records(); }
+  [[nodiscard]] const BufferBase* indices() const noexcept { return has_indices() ? payload.buffer : nullptr; }
+  [[nodiscard]] std::size_t record_bytes() const noexcept { return has_records() ? payload.bytes : 0; }
+  [[nodiscard]] std::size_t index_bytes() const noexcept { return has_indices() ? payload.bytes : 0; }
   // The most bytes in which the records can be moved.
   [[nodiscard]] unsigned record_unit() const noexcept;
 };
+
+}  // namespace sort_kernels
+using sort_kernels::Arrays;
+
+// The segments of job.pieces in memory of a device, for keys and what moves with them: records where they can move by
+// themselves, unless their buffer is given and lies at an odd place. Waits until all is there.
+struct DeviceSegments;
+std::shared_ptr<const DeviceSegments> segments_on_device(const Device& device, const Arrays& arrays,
+                                                         const SortJob& job);
+
+// Queues a sort of job.pieces.count keys. With `may_wait` it may read what a first pass found back, and so do less.
+// `segments`: those of the job made ready, or null.
+DeviceWork sort_on_device(Stream& stream, const Arrays& arrays, const SortJob& job, const BufferBase* workspace,
+                          bool may_wait, const DeviceSegments* segments = nullptr);
+// Waits.
+bool is_sorted_on_device(Stream& stream, const BufferBase& keys, Dtype dtype, const SortJob& job);
+// For records at any place.
+std::uint64_t sort_workspace_on_device(const DeviceInfo& info, Arrays arrays, const SortJob& job);
+
+}  // namespace masu
+
+namespace masu::sort_kernels {
 
 // The defines of sort_key.cl and what stands in front of it.
 inline std::vector<runtime::Define> key_defines(Dtype dtype, Order order = Order::ascending) {
@@ -121,6 +122,10 @@ bool aligned(const BufferBase* buffer, std::uint64_t bytes);
 void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, const BufferBase& indices,
             std::size_t index_bytes, std::size_t record_bytes, std::uint64_t count, std::uint64_t piece_length,
             DeviceWork& work);
+
+// Writes the numbers from 0 on, or, `falling`, down to 0.
+void count_up(Stream& stream, const BufferBase& indices, std::size_t index_bytes, std::uint64_t count, bool falling,
+              DeviceWork& work);
 
 inline constexpr std::uint64_t most_groups = std::uint64_t{1} << 30;  // of a launch
 

@@ -96,10 +96,9 @@ std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t
   return layout_of(plan_of(info, dtype, count), sort_once::plan_of(info, {dtype}, count), dtype, count).bytes;
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* workspace, DeviceWork& work) {
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work) {
   const DeviceInfo& info = stream.device().info();
-  const std::uint64_t count = job.pieces.count;
+  const Dtype dtype = arrays.dtype;
   const auto number = static_cast<std::uint32_t>(count);
   const Plan plan = plan_of(info, dtype, count);
   const sort_once::Plan once = sort_once::plan_of(info, {dtype}, count);
@@ -107,7 +106,7 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   const Buffer<std::byte> memory = work.memory_for(stream.device(), workspace, layout.bytes);
   const KernelArgument all = call::memory_of(memory);
   const auto at = [&](std::uint64_t place) { return memory.byte_offset() + place; };
-  const std::uint32_t flipped = job.order == Order::descending ? 1 : 0;
+  const std::uint32_t flipped = arrays.order == Order::descending ? 1 : 0;
   call::Kernels kernels(stream.device(), files, defines(info, plan, dtype), group);
   std::optional<call::Kernels> others;
   if (once.group != 0) {
@@ -116,14 +115,15 @@ void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase&
   }
   kernels.start({"few_count", "few_part", "few_finish"});
   work.done(call::clear(stream, memory, layout.once.state, layout.shares - layout.once.state));
-  work.done(kernels.launch(stream, "few_count", plan.tiles(count), keys, all, at(layout.once.state), at(layout.totals),
-                           at(layout.shares), number, plan.tile, flipped, call::local<std::uint32_t>(bins + 4)));
-  work.done(kernels.launch(stream, "few_part", plan.tiles(count), keys, all, at(layout.once.one), at(layout.once.state),
-                           at(layout.totals), at(layout.shares), at(layout.begins), number, plan.tile, plan.most,
-                           plan.part, flipped, LocalMemory{part_bytes(plan, dtype)}));
+  work.done(kernels.launch(stream, "few_count", plan.tiles(count), *arrays.source, all, at(layout.once.state),
+                           at(layout.totals), at(layout.shares), number, plan.tile, flipped,
+                           call::local<std::uint32_t>(bins + 4)));
+  work.done(kernels.launch(stream, "few_part", plan.tiles(count), *arrays.source, all, at(layout.once.one),
+                           at(layout.once.state), at(layout.totals), at(layout.shares), at(layout.begins), number,
+                           plan.tile, plan.most, plan.part, flipped, LocalMemory{part_bytes(plan, dtype)}));
   work.done(kernels.launch(stream, "few_finish", plan.parts(count), all, at(layout.once.one), at(layout.once.state),
-                           at(layout.begins), result, flipped, LocalMemory{finish_bytes(plan, dtype)}));
-  if (others) sort_once::launch(stream, *others, once, keys, dtype, &result, {}, job, memory, layout.once, true, work);
+                           at(layout.begins), *arrays.target, flipped, LocalMemory{finish_bytes(plan, dtype)}));
+  if (others) sort_once::launch(stream, *others, once, arrays, count, memory, layout.once, true, work);
 }
 
 }  // namespace masu::sort_few

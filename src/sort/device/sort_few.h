@@ -33,9 +33,8 @@ std::vector<runtime::Define> defines(const DeviceInfo& info, const Plan& plan, D
 bool serves(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
 std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, std::uint64_t count);
 
-// Sorts `keys` into `result`, which may be the same. A workspace of workspace_bytes(), from a multiple of 16 on; null:
-// allocated. On a device that has no sort_once, crowded keys are left as they are: for tests.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase& result, const SortJob& job,
-          const BufferBase* workspace, DeviceWork& work);
+// Sorts keys alone. A workspace of workspace_bytes(), from a multiple of 16 on; null: allocated. On a device that has
+// no sort_once, crowded keys are left as they are: for tests.
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work);
 
 }  // namespace masu::sort_few

@@ -143,14 +143,8 @@ class KernelSorts : public EachDevice {
     arrays.order = order;
     arrays.source = &data;
     if (with != With::indices) arrays.target = &data;
-    if (with == With::records) {
-      arrays.records = arrays.moved_records = &moved;
-      arrays.record_bytes = sizeof(Record);
-    }
-    if (with == With::indices) {
-      arrays.indices = &indices;
-      arrays.index_bytes = sizeof(Index);
-    }
+    if (with == With::records) arrays.payload = {Payload::Kind::records, &moved, sizeof(Record)};
+    if (with == With::indices) arrays.payload = {Payload::Kind::indices, &indices, sizeof(Index)};
     Stream stream(device);
     DeviceWork work;
     sort(stream, arrays, work);

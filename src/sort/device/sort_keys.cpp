@@ -19,28 +19,26 @@ constexpr std::uint64_t packed_local_bytes = std::uint64_t{96} << 10;
 
 class Sorter {
  public:
-  Sorter(Stream& stream, const BufferBase& keys, const BufferBase* result, const Payload& payload,
-         const Subject& subject, const SortJob& job, const BufferBase* workspace, unsigned bucket_bits,
-         ByDigitsWhere by_digits, DeviceWork& work)
+  Sorter(Stream& stream, const Arrays& arrays, std::uint64_t count, const Subject& subject, const BufferBase* workspace,
+         unsigned bucket_bits, ByDigitsWhere by_digits, DeviceWork& work)
       : stream_(stream),
         info_(stream.device().info()),
-        keys_(keys),
-        result_(result != nullptr ? *result : *payload.buffer),
+        arrays_(arrays),
+        keys_(*arrays.source),
+        result_(arrays.target != nullptr ? *arrays.target : *arrays.payload.buffer),
         subject_(subject),
-        payload_(payload),
-        job_(job),
         bucket_bits_(bucket_bits),
-        count_(static_cast<std::uint32_t>(job.pieces.count)),
-        flipped_(job.order == Order::descending ? 1 : 0),
+        count_(static_cast<std::uint32_t>(count)),
+        flipped_(arrays.order == Order::descending ? 1 : 0),
         tuning_(tuning_of(info_, subject, bucket_bits)),
-        by_digits_(by_digits_of(info_, subject, job.pieces.count, bucket_bits, by_digits)),
-        layout_(layout_of(tuning_, subject, by_digits_, job.pieces.count)),
+        by_digits_(by_digits_of(info_, subject, count, bucket_bits, by_digits)),
+        layout_(layout_of(tuning_, subject, by_digits_, count)),
         workspace_(work.memory_for(stream.device(), workspace, layout_.bytes)),
         parted_(here(layout_.parted, tuning_.key_bytes)),
         sorted_(subject.packed() ? here(layout_.sorted, tuning_.key_bytes) : whole_of(result_)),
-        values_(subject.value_bytes != 0 ? whole_of(*payload.buffer) : here(0, 0)),
+        values_(subject.value_bytes != 0 ? whole_of(*arrays.payload.buffer) : here(0, 0)),
         parted_values_(here(layout_.parted_values, subject.value_bytes)),
-        looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && call::same_place(keys, result_)),
+        looked_up_(subject.value_bytes != 0 && is_float(subject.dtype) && call::same_place(keys_, result_)),
         memory_(call::memory_of(workspace_)),
         parts_(stream.device(), part_files_of(tuning_),
                part_defines(info_, subject, bucket_bits, by_digits_.plan.group != 0), tuning_.part.group),
@@ -147,9 +145,8 @@ class Sorter {
                                    .state = layout_.header + by_digits_word * std::uint64_t{4},
                                    .totals = layout_.totals,
                                    .tables = layout_.tables};
-    call::Kernels once = sort_once::kernels(stream_, by_digits_.plan, sort_once::Kind::of(subject_.dtype, payload_));
-    sort_once::launch(stream_, once, by_digits_.plan, keys_, subject_.dtype, subject_.packed() ? nullptr : &result_,
-                      payload_, job_, workspace_, layout, true, work_);
+    call::Kernels once = sort_once::kernels(stream_, by_digits_.plan, sort_once::Kind::of(arrays_));
+    sort_once::launch(stream_, once, by_digits_.plan, arrays_, count_, workspace_, layout, true, work_);
   }
 
   void part_first() {
@@ -229,11 +226,10 @@ class Sorter {
 
   Stream& stream_;
   const DeviceInfo& info_;
+  const Arrays& arrays_;
   const BufferBase& keys_;
   const BufferBase& result_;
   Subject subject_;
-  const Payload& payload_;
-  const SortJob& job_;
   unsigned bucket_bits_;
   std::uint32_t count_;
   std::uint32_t flipped_;
@@ -260,28 +256,27 @@ bool takes(const Subject& subject, const DeviceInfo& info, const Payload& payloa
 
 }  // namespace
 
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
-  const Subject subject = Subject::of(dtype, payload, count);
-  if (count > most_keys || !takes(subject, info, payload)) return false;
+bool serves(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count) {
+  const Subject subject = Subject::of(arrays, count);
+  if (count > most_keys || !takes(subject, info, arrays.payload)) return false;
   const Tuning tuning = tuning_of(info, subject, bucket_bits_of(subject, count));
   // With 48 KiB all work-groups would count each bucket together.
   if (tuning.tallies && tuning.tally_ranges != 1 && subject.bucket_keys > tuning.finish.tile()) return false;
   return info.local_bytes >= tuning.local_bytes();
 }
 
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
-  const Subject subject = Subject::of(dtype, payload, count);
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count) {
+  const Subject subject = Subject::of(arrays, count);
   const unsigned bits = bucket_bits_of(subject, count);
   const ByDigits by_digits = by_digits_of(info, subject, count, bits, ByDigitsWhere::automatic);
   return layout_of(tuning_of(info, subject, bits), subject, by_digits, count).bytes;
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, DeviceWork& work, unsigned bucket_bits,
-          ByDigitsWhere by_digits, std::uint64_t shaped_for) {
-  const Subject subject = Subject::of(dtype, payload, shaped_for != 0 ? shaped_for : job.pieces.count);
-  if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, job.pieces.count);
-  Sorter(stream, keys, result, payload, subject, job, workspace, bucket_bits, by_digits, work).run();
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work,
+          unsigned bucket_bits, ByDigitsWhere by_digits, std::uint64_t shaped_for) {
+  const Subject subject = Subject::of(arrays, shaped_for != 0 ? shaped_for : count);
+  if (bucket_bits == 0) bucket_bits = bucket_bits_of(subject, count);
+  Sorter(stream, arrays, count, subject, workspace, bucket_bits, by_digits, work).run();
 }
 
 }  // namespace masu::sort_keys

@@ -17,21 +17,20 @@
 namespace masu::sort_keys {
 
 // Where it is taken from tuned.bucket_keys keys on, in one piece, on GPUs.
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+bool serves(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count);
 
 // Bytes of temporary memory.
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count);
 
 // Which integers alone, and orders of integers, are sorted by sort_once, if the device can: those that are faster so,
 // or, for tests, all or none.
 enum class ByDigitsWhere : std::uint8_t { automatic, all, none };
 
-// Sorts `keys`, which sort_keys serves, into `result`, which may be the same, or, with indices, null. A workspace of
-// workspace_bytes(), from a multiple of 16 on; null: allocated. For tests, without workspace: `bucket_bits` that are
-// not 0 stand for bucket_bits_of(), and kernels have the shapes that they have for `shaped_for` keys, if that is not 0.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, DeviceWork& work, unsigned bucket_bits = 0,
-          ByDigitsWhere by_digits = ByDigitsWhere::automatic, std::uint64_t shaped_for = 0);
+// Sorts what it serves. A workspace of workspace_bytes(), from a multiple of 16 on; null: allocated. For tests, without
+// workspace: `bucket_bits` that are not 0 stand for bucket_bits_of(), and kernels have the shapes that they have for
+// `shaped_for` keys, if that is not 0.
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work,
+          unsigned bucket_bits = 0, ByDigitsWhere by_digits = ByDigitsWhere::automatic, std::uint64_t shaped_for = 0);
 
 // What is launched on which device, where things lie in the temporary memory, and the constants of the kernels, which
 // reach them as defines.
@@ -48,7 +47,7 @@ struct Subject {
   unsigned index_bits = 32;                  // of a packed key, below the key's own 32
   unsigned bucket_keys = usual_bucket_keys;  // of 4 bytes alone, by their upper 16 bits, or a little fewer
 
-  static Subject of(Dtype dtype, const Payload& payload, std::uint64_t count);
+  static Subject of(const Arrays& arrays, std::uint64_t count);
   [[nodiscard]] bool packed() const noexcept { return index_bytes != 0 || value_bytes != 0; }
   [[nodiscard]] std::size_t key_bytes() const noexcept { return packed() ? 8 : size_of(dtype); }
   [[nodiscard]] unsigned key_bits() const noexcept {

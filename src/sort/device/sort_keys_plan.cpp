@@ -113,10 +113,8 @@ std::vector<runtime::Define> key_defines(const Subject& subject, const Tuning& t
 
 }  // namespace
 
-Subject Subject::of(Dtype dtype, const Payload& payload, std::uint64_t count) {
-  Subject subject{dtype};
-  if (payload.kind == Payload::Kind::indices) subject.index_bytes = payload.bytes;
-  if (payload.kind == Payload::Kind::records) subject.value_bytes = payload.bytes;
+Subject Subject::of(const Arrays& arrays, std::uint64_t count) {
+  Subject subject{arrays.dtype, arrays.index_bytes(), arrays.record_bytes()};
   // Few different ones, each of which makes programs of its own.
   subject.index_bits = std::clamp(static_cast<unsigned>(std::bit_width(count - 1) + 1) / 2 * 2, 22U, 32U);
   // 3 % more fit where keys are uniform.

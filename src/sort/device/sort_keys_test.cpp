@@ -170,7 +170,7 @@ TEST_P(SortKeys, ShapesForManyKeys) {
   for (const unsigned log : {28U, 29U, 30U, 31U}) {
     if (!device.info().gpu && log != 28 && log != 31) continue;  // programs take long to build
     shaped_for = std::uint64_t{1} << log;
-    const auto subject = sort_keys::Subject::of(Dtype::u32, {}, shaped_for);
+    const auto subject = sort_keys::Subject::of({Dtype::u32}, shaped_for);
     const sort_keys::Tuning tuning = sort_keys::tuning_of(device.info(), subject, bucket_bits);
     std::vector<std::uint64_t> tiles = {tuning.most};
     for (unsigned i = 0; i < tuning.larger_shapes(); ++i) tiles.push_back(tuning.larger[i].tile());
@@ -219,16 +219,17 @@ class PackedKeys : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     const Payload payload{Payload::Kind::indices, &indices, sizeof(Index)};
-    const SortJob job{order, SortAlgorithm::automatic, {keys.size(), 1, {}}};
-    if (once) sort_once::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work);
-    else
-      sort_keys::sort(stream, from, dtype_of<T>, nullptr, payload, job, nullptr, work, bucket_bits,
-                      sort_keys::ByDigitsWhere::automatic, shaped_for);
+    sort_packed({dtype_of<T>, order, &from, nullptr, payload}, keys.size(), stream, work);
     stream.finish();
     EXPECT_TRUE(std::ranges::equal(indices.read(), stable_order(keys, order)));
     EXPECT_TRUE(test::bits_of(there.read()) == test::bits_of(all));
     const std::vector<Index> around = places.read();
     EXPECT_TRUE(around[edge - 1] == 7 && around[edge + keys.size()] == 7);
+  }
+
+  void sort_packed(const Arrays& arrays, std::uint64_t count, Stream& stream, DeviceWork& work) const {
+    if (once) return sort_once::sort(stream, arrays, count, nullptr, work);
+    sort_keys::sort(stream, arrays, count, nullptr, work, bucket_bits, sort_keys::ByDigitsWhere::automatic, shaped_for);
   }
 
   template <class Value, class T>
@@ -251,12 +252,7 @@ class PackedKeys : public test::EachDevice {
     Stream stream(device);
     DeviceWork work;
     const Payload payload{Payload::Kind::records, &moved, sizeof(Value)};
-    const SortJob job{order, SortAlgorithm::automatic, {keys.size(), 1, {}}};
-    const BufferBase* result = in_place ? &there : &other;
-    if (once) sort_once::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work);
-    else
-      sort_keys::sort(stream, there, dtype_of<T>, result, payload, job, nullptr, work, bucket_bits,
-                      sort_keys::ByDigitsWhere::automatic, shaped_for);
+    sort_packed({dtype_of<T>, order, &there, in_place ? &there : &other, payload}, keys.size(), stream, work);
     stream.finish();
     const std::vector<std::uint32_t> from = stable_order(keys, order);
     std::vector<T> expected(keys.size());
@@ -449,18 +445,18 @@ void expect_captured(const Device& device, std::uint64_t count, bool once) {
   Buffer<T> keys(device, count);
   const Buffer<T> sorted(device, count);
   Buffer<std::uint32_t> order(device, count);
-  const Payload indices{Payload::Kind::indices, &order, 4};
-  const SortJob job{Order::ascending, SortAlgorithm::automatic, {count, 1, {}}};
-  const Buffer<std::byte> workspace(device, sort_keys::workspace_bytes(device.info(), dtype_of<T>, {}, count));
-  const Buffer<std::byte> packed(device, once ? sort_once::workspace_bytes(device.info(), dtype_of<T>, indices, count)
-                                              : sort_keys::workspace_bytes(device.info(), dtype_of<T>, indices, count));
+  const Arrays alone{dtype_of<T>, Order::ascending, &keys, &sorted};
+  const Arrays indices{dtype_of<T>, Order::ascending, &keys, nullptr, {Payload::Kind::indices, &order, 4}};
+  const Buffer<std::byte> workspace(device, sort_keys::workspace_bytes(device.info(), alone, count));
+  const Buffer<std::byte> packed(device, once ? sort_once::workspace_bytes(device.info(), indices, count)
+                                              : sort_keys::workspace_bytes(device.info(), indices, count));
   Stream stream(device);
   DeviceWork work;
   const auto sort = [&] {
-    sort_keys::sort(stream, keys, dtype_of<T>, &sorted, {}, job, &workspace, work);
+    sort_keys::sort(stream, alone, count, &workspace, work);
     if (sizeof(T) != 4) return;
-    if (once) sort_once::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
-    else sort_keys::sort(stream, keys, dtype_of<T>, nullptr, indices, job, &packed, work);
+    if (once) sort_once::sort(stream, indices, count, &packed, work);
+    else sort_keys::sort(stream, indices, count, &packed, work);
   };
   keys.write(keys_by<T>(count, [](auto& random, auto) { return random(); }));
   sort();  // kernels are loaded before they are captured

@@ -38,11 +38,11 @@ class AloneSorts : public EachDevice {
     const Buffer<T> to = (in_place ? all : other).slice(edge, inner.size());
     Stream stream(device);
     DeviceWork work;
-    const SortJob job{order, SortAlgorithm::automatic, {inner.size(), 1, {}}};
-    if (few) sort_few::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
-    else if (counted) sort_counting::sort(stream, from, dtype_of<T>, to, job, nullptr, work);
-    else if (once) sort_once::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work);
-    else sort_keys::sort(stream, from, dtype_of<T>, &to, {}, job, nullptr, work, bucket_bits, by_digits, shaped_for);
+    const Arrays arrays{dtype_of<T>, order, &from, &to};
+    if (few) sort_few::sort(stream, arrays, inner.size(), nullptr, work);
+    else if (counted) sort_counting::sort(stream, arrays, inner.size(), nullptr, work);
+    else if (once) sort_once::sort(stream, arrays, inner.size(), nullptr, work);
+    else sort_keys::sort(stream, arrays, inner.size(), nullptr, work, bucket_bits, by_digits, shaped_for);
     stream.finish();
     std::vector<T> expected = keys;
     std::ranges::stable_sort(expected.begin() + edge, expected.end() - edge, {},

@@ -55,16 +55,12 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, bool with_payload) {
   return shape;
 }
 
-bool wants_indices(const Arrays& arrays) {
-  return arrays.has_indices() || arrays.has_records();
-}
-
 std::uint64_t run_of(const DeviceInfo& device, const Arrays& arrays) {
-  return sort_rows::most_local_keys(device, arrays.dtype, wants_indices(arrays));
+  return sort_rows::most_local_keys(device, arrays.dtype, !arrays.alone());
 }
 
 bool moves_records_themselves(const Arrays& arrays) {
-  return arrays.has_records() && arrays.record_bytes <= 8 && arrays.record_unit() == arrays.record_bytes;
+  return arrays.has_records() && arrays.record_bytes() <= 8 && arrays.record_unit() == arrays.record_bytes();
 }
 
 // The merged arrays and the temporary memory: bytes of each part, one after the other.
@@ -87,14 +83,14 @@ Layout layout_of(const DeviceInfo& device, const Arrays& arrays, std::uint64_t p
   const std::uint64_t count = pieces * piece_length;
   Layout layout;
   if (arrays.has_indices()) {
-    layout.payload_bytes = arrays.index_bytes;
+    layout.payload_bytes = arrays.index_bytes();
   } else if (moves_records_themselves(arrays)) {
-    layout.payload_bytes = arrays.record_bytes;
+    layout.payload_bytes = arrays.record_bytes();
   } else if (arrays.has_records()) {
     layout.by_indices = true;
     layout.payload_bytes = piece_length > UINT32_MAX ? 8 : 4;
     layout.first_payload = call::aligned(count * layout.payload_bytes);
-    layout.records = call::aligned(count * arrays.record_bytes);
+    layout.records = call::aligned(count * arrays.record_bytes());
   }
   layout.keys = call::aligned(count * size_of(arrays.dtype));
   if (arrays.keys_stay()) layout.first_keys = layout.keys;
@@ -192,7 +188,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   std::array<const BufferBase*, 2> keys = {arrays.target == nullptr ? &first_keys : arrays.target, &other_keys};
   std::array<const BufferBase*, 2> payload = {nullptr, nullptr};
   if (layout.payload_bytes != 0) {
-    const BufferBase* own = arrays.indices != nullptr ? arrays.indices : arrays.moved_records;
+    const BufferBase* own = arrays.has_indices() ? arrays.indices() : arrays.moved_records();
     payload = {layout.by_indices ? &first_payload : own, &other_payload};
   }
   std::uint64_t runs = (piece_length + run - 1) / run;
@@ -203,17 +199,8 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
 
   Arrays rows = arrays;
   rows.target = keys[0];
-  rows.records = rows.moved_records = rows.indices = nullptr;
-  rows.record_bytes = 0;
-  rows.index_bytes = 0;
-  if (moves_records_themselves(arrays)) {
-    rows.records = arrays.records;
-    rows.moved_records = payload[0];
-    rows.record_bytes = arrays.record_bytes;
-  } else {
-    rows.indices = payload[0];
-    rows.index_bytes = layout.payload_bytes;
-  }
+  if (moves_records_themselves(arrays)) rows.moved = payload[0];
+  else if (layout.payload_bytes != 0) rows.payload = {Payload::Kind::indices, payload[0], layout.payload_bytes};
   const Buffer<std::byte> list = part(layout.list_at(), layout.list);
   sort_rows::sort(stream, rows, {pieces, piece_length, run}, &list, work);
 
@@ -225,17 +212,17 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
     std::swap(payload[0], payload[1]);
   }
   if (!layout.by_indices) return;
-  const Buffer<std::byte> moved = part(second_half, pieces * piece_length * arrays.record_bytes);
-  sort_kernels::gather(stream, *arrays.records, moved, *payload[0], layout.payload_bytes, arrays.record_bytes,
+  const Buffer<std::byte> moved = part(second_half, pieces * piece_length * arrays.record_bytes());
+  sort_kernels::gather(stream, *arrays.records(), moved, *payload[0], layout.payload_bytes, arrays.record_bytes(),
                        pieces * piece_length, piece_length, work);
-  work.done(call::copy(stream, moved, *arrays.moved_records));
+  work.done(call::copy(stream, moved, *arrays.moved_records()));
 }
 
 void merge(Stream& stream, const Arrays& arrays, std::vector<Run> runs, DeviceWork& work) {
   const unsigned unit = arrays.has_records() ? arrays.record_unit() : 0;
-  Merger merger(stream.device(), arrays, {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes / unit)});
+  Merger merger(stream.device(), arrays, {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes() / unit)});
   std::array<const BufferBase*, 2> keys = {arrays.source, arrays.target};
-  std::array<const BufferBase*, 2> records = {arrays.records, arrays.moved_records};
+  std::array<const BufferBase*, 2> records = {arrays.records(), arrays.moved_records()};
   const auto part = [](const BufferBase& of, std::uint64_t first, std::uint64_t count, std::size_t bytes) {
     return Buffer<std::byte>(of.device(), of.memory(), of.byte_offset() + first * bytes, count * bytes);
   };
@@ -249,8 +236,8 @@ void merge(Stream& stream, const Arrays& arrays, std::vector<Run> runs, DeviceWo
     std::optional<Buffer<std::byte>> from_records;
     std::optional<Buffer<std::byte>> to_records;
     if (arrays.has_records()) {
-      from_records = part(*records[0], left.first, reach, arrays.record_bytes);
-      to_records = part(*records[1], to, count, arrays.record_bytes);
+      from_records = part(*records[0], left.first, reach, arrays.record_bytes());
+      to_records = part(*records[1], to, count, arrays.record_bytes());
     }
     if (alone) {
       work.done(call::copy(stream, from_keys, to_keys));

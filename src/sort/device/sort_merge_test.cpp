@@ -56,8 +56,7 @@ TEST_P(SortMerge, ShortRecords) {
   arrays.dtype = Dtype::u32;
   arrays.order = Order::descending;
   arrays.source = arrays.target = &data;
-  arrays.records = arrays.moved_records = &moved;
-  arrays.record_bytes = 8;
+  arrays.payload = {Payload::Kind::records, &moved, 8};
   const std::uint64_t bytes = sort_merge::workspace_bytes(device.info(), arrays, 1, keys.size());
   EXPECT_EQ(bytes, 30000U * 12);
   const Buffer<std::byte> workspace(device, bytes);

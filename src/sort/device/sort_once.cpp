@@ -87,15 +87,16 @@ Layout layout_of(const Plan& plan, const Kind& kind, std::uint64_t count) {
 
 }  // namespace
 
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
-  if (!sort_kernels::aligned(payload.buffer, payload.bytes)) return false;
-  const Kind kind = Kind::of(dtype, payload);
-  return !(kind.indices && !is_float(dtype) && size_of(dtype) == 4 && count >= sort_plan::tuned.asked_orders) &&
+bool serves(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count) {
+  if (!sort_kernels::aligned(arrays.payload.buffer, arrays.payload.bytes)) return false;
+  const Kind kind = Kind::of(arrays);
+  return !(kind.indices && !is_float(kind.dtype) && size_of(kind.dtype) == 4 &&
+           count >= sort_plan::tuned.asked_orders) &&
          plan_of(info, kind, count).group != 0;
 }
 
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count) {
-  const Kind kind = Kind::of(dtype, payload);
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count) {
+  const Kind kind = Kind::of(arrays);
   return layout_of(plan_of(info, kind, count), kind, count).bytes;
 }
 
@@ -103,29 +104,27 @@ call::Kernels kernels(Stream& stream, const Plan& plan, const Kind& kind) {
   return {stream.device(), files, defines(plan, kind), plan.group};
 }
 
-void launch(Stream& stream, call::Kernels& kernels, const Plan& plan, const BufferBase& keys, Dtype dtype,
-            const BufferBase* result, const Payload& payload, const SortJob& job, const BufferBase& workspace,
-            const Layout& layout, bool asked, DeviceWork& work) {
-  const Kind kind = Kind::of(dtype, payload);
+void launch(Stream& stream, call::Kernels& kernels, const Plan& plan, const Arrays& arrays, std::uint64_t count,
+            const BufferBase& workspace, const Layout& layout, bool asked, DeviceWork& work) {
   const std::uint64_t base = workspace.byte_offset();
-  const BufferBase& target = result != nullptr ? *result : keys;
-  const bool in_place = !kind.indices && call::same_place(keys, target);
+  const BufferBase& keys = *arrays.source;
+  const BufferBase& target = arrays.target != nullptr ? *arrays.target : keys;
+  const bool in_place = !arrays.has_indices() && call::same_place(keys, target);
   work.done(kernels.launch_together(
-      stream, "sort_once", plan.groups, keys, target, payload.buffer != nullptr ? *payload.buffer : target,
+      stream, "sort_once", plan.groups, keys, target, arrays.alone() ? target : *arrays.payload.buffer,
       call::memory_of(workspace), base + layout.one, base + layout.other, base + layout.state, base + layout.totals,
-      base + layout.tables, static_cast<std::uint32_t>(job.pieces.count), std::uint32_t{job.order == Order::descending},
+      base + layout.tables, static_cast<std::uint32_t>(count), std::uint32_t{arrays.order == Order::descending},
       std::uint32_t{in_place}, std::uint32_t{asked}, LocalMemory{plan.local_bytes}));
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, DeviceWork& work) {
-  const Kind kind = Kind::of(dtype, payload);
-  const Plan plan = plan_of(stream.device().info(), kind, job.pieces.count);
-  const Layout layout = layout_of(plan, kind, job.pieces.count);
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work) {
+  const Kind kind = Kind::of(arrays);
+  const Plan plan = plan_of(stream.device().info(), kind, count);
+  const Layout layout = layout_of(plan, kind, count);
   const Buffer<std::byte> memory = work.memory_for(stream.device(), workspace, layout.bytes);
   work.done(call::clear(stream, memory, layout.state, layout.tables - layout.state));
   call::Kernels once = kernels(stream, plan, kind);
-  launch(stream, once, plan, keys, dtype, result, payload, job, memory, layout, false, work);
+  launch(stream, once, plan, arrays, count, memory, layout, false, work);
 }
 
 }  // namespace masu::sort_once

@@ -20,9 +20,7 @@ struct Kind {
   std::size_t value_bytes = 0;  // that move with a key; of an index, where they are the places of the keys
   bool indices = false;
 
-  static Kind of(Dtype dtype, const Payload& payload) noexcept {
-    return {dtype, payload.bytes, payload.kind == Payload::Kind::indices};
-  }
+  static Kind of(const Arrays& arrays) noexcept { return {arrays.dtype, arrays.payload.bytes, arrays.has_indices()}; }
   [[nodiscard]] unsigned item_bytes() const noexcept { return value_bytes != 0 || size_of(dtype) == 8 ? 8 : 4; }
 };
 
@@ -47,7 +45,7 @@ inline constexpr auto files = sort_plan::files("src/sort/device/sort_once.cl");
 std::vector<runtime::Define> defines(const Plan& plan, const Kind& kind);
 
 // Where it is taken from tuned.once_keys keys on, with a payload, in one piece.
-bool serves(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+bool serves(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count);
 
 // Where things begin in temporary memory.
 struct Layout {
@@ -61,17 +59,14 @@ struct Layout {
 inline constexpr std::uint64_t totals_bytes(std::size_t key_bytes) noexcept {
   return (key_bytes + 1) * sort_plan::digits * 4;
 }
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, std::uint64_t count);
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, std::uint64_t count);
 
 call::Kernels kernels(Stream& stream, const Plan& plan, const Kind& kind);
 // Queues the launch. `asked`: keys are sorted only if the first word of the state is not 0.
-void launch(Stream& stream, call::Kernels& kernels, const Plan& plan, const BufferBase& keys, Dtype dtype,
-            const BufferBase* result, const Payload& payload, const SortJob& job, const BufferBase& workspace,
-            const Layout& layout, bool asked, DeviceWork& work);
+void launch(Stream& stream, call::Kernels& kernels, const Plan& plan, const Arrays& arrays, std::uint64_t count,
+            const BufferBase& workspace, const Layout& layout, bool asked, DeviceWork& work);
 
-// Sorts `keys` into `result`, which may be the same, or, with indices, null. A workspace of workspace_bytes(), from a
-// multiple of 16 on; null: allocated.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, DeviceWork& work);
+// A workspace of workspace_bytes(), from a multiple of 16 on; null: allocated.
+void sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const BufferBase* workspace, DeviceWork& work);
 
 }  // namespace masu::sort_once

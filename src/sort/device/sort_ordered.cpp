@@ -37,10 +37,6 @@ std::uint32_t look(Stream& stream, const BufferBase& keys, Dtype dtype, Order or
   return found;
 }
 
-void keep(DeviceWork& work, Events events) {
-  for (Event& event : events) work.done(std::move(event));
-}
-
 void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::size_t bytes, std::uint64_t count,
           DeviceWork& work) {
   const auto plan = gather_plan::make(stream.device().info(), bytes, call::place_of(from) | call::place_of(to));
@@ -50,7 +46,7 @@ void turn(Stream& stream, const BufferBase& from, const BufferBase& to, std::siz
   move.in_row = count;
   move.out_row = count;
   move.in_place = call::same_place(from, to);
-  keep(work, reverse_on_device(stream, move, from, to, plan));
+  work.done(reverse_on_device(stream, move, from, to, plan));
 }
 
 }  // namespace
@@ -60,28 +56,26 @@ bool serves(const SortJob& job, bool may_wait) {
          job.pieces.count >= sort_plan::tuned.ordered_keys;
 }
 
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work) {
-  const std::uint64_t count = job.pieces.count;
+bool sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const Buffer<std::byte>& workspace,
+          DeviceWork& work) {
   constexpr std::uint32_t neither = some_out_of_order | some_not_turned;
+  const BufferBase& keys = *arrays.source;
   const auto look_at = [&](std::uint64_t some) {
-    return look(stream, keys, dtype, job.order, some, count, call::memory_of(workspace), 0, workspace, work);
+    return look(stream, keys, arrays.dtype, arrays.order, some, count, call::memory_of(workspace), 0, workspace, work);
   };
   std::uint32_t found = look_at(std::min(count, few_keys));
   if (found != neither && count > few_keys) found = look_at(count);
   if (found == neither) return false;
   const bool turned = (found & some_out_of_order) != 0;
-  if (result != nullptr) {
-    if (turned) turn(stream, keys, *result, size_of(dtype), count, work);
+  if (const BufferBase* result = arrays.target; result != nullptr) {
+    if (turned) turn(stream, keys, *result, size_of(arrays.dtype), count, work);
     else if (!call::same_place(keys, *result)) work.done(call::copy(stream, keys, *result));
   }
-  if (payload.kind == Payload::Kind::records && turned) {
+  const Payload& payload = arrays.payload;
+  if (arrays.has_records() && turned) {
     turn(stream, *payload.buffer, *payload.buffer, payload.bytes, count, work);
-  } else if (payload.kind == Payload::Kind::indices) {
-    const Dtype index = payload.bytes == 8 ? Dtype::u64 : Dtype::u32;
-    const auto plan = gather_plan::make(stream.device().info(), payload.bytes, payload.buffer->byte_offset());
-    keep(work, iota_on_device(stream, index, count, *payload.buffer, turned ? count - 1 : 0,
-                              turned ? ~std::uint64_t{0} : 1, plan));
+  } else if (arrays.has_indices()) {
+    sort_kernels::count_up(stream, *payload.buffer, payload.bytes, count, turned, work);
   }
   return true;
 }

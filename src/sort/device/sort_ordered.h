@@ -11,7 +11,7 @@ bool serves(const SortJob& job, bool may_wait);
 
 // Sorts such keys, and their payload: they stay, or are reversed. False, with nothing written but the first 4 bytes of
 // `workspace`, where they are in neither order. Waits for what the keys are, not for its last command.
-bool sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const Buffer<std::byte>& workspace, DeviceWork& work);
+bool sort(Stream& stream, const Arrays& arrays, std::uint64_t count, const Buffer<std::byte>& workspace,
+          DeviceWork& work);
 
 }  // namespace masu::sort_ordered

@@ -61,13 +61,12 @@ TEST_P(SortOrdered, KeysInOrder) {
     const Buffer<std::byte> workspace(device, 16);
     Stream stream(device);
     DeviceWork work;
-    const SortJob job{one.order, SortAlgorithm::automatic, {count, 1, {}}};
-    ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, &other, {Payload::Kind::records, &moved, 2}, job, workspace,
-                                 work),
-              one.sorted);
-    ASSERT_EQ(sort_ordered::sort(stream, there, Dtype::f32, nullptr, {Payload::Kind::indices, &indices, 8}, job,
-                                 workspace, work),
-              one.sorted);
+    const Payload with_records{Payload::Kind::records, &moved, 2};
+    const Payload with_indices{Payload::Kind::indices, &indices, 8};
+    for (const Arrays& arrays : {Arrays{Dtype::f32, one.order, &there, &other, with_records},
+                                 Arrays{Dtype::f32, one.order, &there, nullptr, with_indices}}) {
+      ASSERT_EQ(sort_ordered::sort(stream, arrays, count, workspace, work), one.sorted);
+    }
     stream.finish();
     EXPECT_TRUE(there.read() == keys);
     if (!one.sorted) continue;

@@ -70,17 +70,17 @@ TEST(SortPlan, ManyKeys) {
   little.local_bytes = std::uint64_t{48} << 10;
   constexpr std::uint64_t most = (std::uint64_t{1} << 32) - (std::uint64_t{1} << 20);
   for (const Dtype dtype : {Dtype::u32, Dtype::f32, Dtype::i64, Dtype::f64}) {
-    EXPECT_FALSE(sort_keys::serves(device, dtype, {}, most + 1));
+    EXPECT_FALSE(sort_keys::serves(device, {dtype}, most + 1));
     for (const std::uint64_t count : {std::uint64_t{1} << 29, std::uint64_t{1} << 30, (std::uint64_t{1} << 31) - 1,
                                       std::uint64_t{1} << 31, (std::uint64_t{1} << 31) + 1, most}) {
       const std::uint64_t keys = count * size_of(dtype);
-      EXPECT_TRUE(sort_keys::serves(device, dtype, {}, count)) << to_string(dtype) << " " << count;
-      EXPECT_LE(sort_keys::workspace_bytes(device, dtype, {}, count), keys + keys / 4)
+      EXPECT_TRUE(sort_keys::serves(device, {dtype}, count)) << to_string(dtype) << " " << count;
+      EXPECT_LE(sort_keys::workspace_bytes(device, {dtype}, count), keys + keys / 4)
           << to_string(dtype) << " " << count;
       if (size_of(dtype) == 8) continue;
-      EXPECT_EQ(sort_keys::serves(little, dtype, {}, count), count <= std::uint64_t{1} << 30);
+      EXPECT_EQ(sort_keys::serves(little, {dtype}, count), count <= std::uint64_t{1} << 30);
       for (const DeviceInfo& info : {device, little}) {
-        const auto subject = sort_keys::Subject::of(dtype, {}, count);
+        const auto subject = sort_keys::Subject::of({dtype}, count);
         const sort_keys::Tuning tuning = sort_keys::tuning_of(info, subject, sort_keys::most_bucket_bits);
         EXPECT_LE(tuning.local_bytes(), info.local_bytes);
         std::vector<sort_keys::FinishShape> shapes = {tuning.finish};
@@ -104,7 +104,8 @@ TEST(SortPlan, ManyKeys) {
 TEST(SortPlan, BitsOfIndices) {
   for (const std::uint64_t count : {std::uint64_t{1} << 22, (std::uint64_t{1} << 30) + 1, std::uint64_t{1} << 31,
                                     (std::uint64_t{1} << 31) + 1, std::uint64_t{1} << 32}) {
-    const auto subject = sort_keys::Subject::of(Dtype::f32, {Payload::Kind::indices, nullptr, 8}, count);
+    const Payload indices{Payload::Kind::indices, nullptr, 8};
+    const auto subject = sort_keys::Subject::of({.dtype = Dtype::f32, .payload = indices}, count);
     EXPECT_GE(std::uint64_t{1} << subject.index_bits, count);
     EXPECT_LE(subject.key_bits(), 64U);
   }

@@ -2,7 +2,6 @@
 #include "sort/device/sort_radix.h"
 
 #include "call/operands.h"
-#include "gather/gather_plan.h"
 #include "runtime/backend.h"
 #include "sort/device/sort_plan.h"
 
@@ -32,8 +31,8 @@ struct Place {
 };
 
 // Whether records move with the keys.
-bool may_carry(const Payload& payload) {
-  return payload.kind != Payload::Kind::records || sort_kernels::aligned(payload.buffer, payload.bytes);
+bool may_carry(const Arrays& arrays) {
+  return sort_kernels::aligned(arrays.records(), arrays.payload.bytes);
 }
 
 // What a sort needs beside its input and its result, in one piece of temporary memory.
@@ -57,22 +56,20 @@ struct Needs {
 };
 
 // Pieces of up to `others` keys are left out.
-Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job, std::uint64_t others,
-               bool may_carry) {
+Needs needs_of(const DeviceInfo& info, const Arrays& arrays, const SortJob& job, std::uint64_t others, bool may_carry) {
   Needs needs;
   const std::uint64_t count = job.pieces.count;
-  const bool records = payload.kind == Payload::Kind::records;
-  const bool gathered = records && !(may_carry && sort_plan::carried(payload.bytes));
+  const Dtype dtype = arrays.dtype;
+  const Payload& payload = arrays.payload;
+  const bool gathered = arrays.has_records() && !(may_carry && sort_plan::carried(payload.bytes));
   // Records are gathered by their places in the whole.
   const std::uint64_t indexed = gathered ? count : job.pieces.longest();
   const std::uint64_t index_bytes = indexed > std::uint64_t{1} << 32 ? 8 : 4;
-  const bool indices = payload.kind == Payload::Kind::indices;
+  const bool indices = arrays.has_indices();
   const bool pieces = !job.pieces.segments.empty();
   // Not those of segments: between passes some lie in the result, where others are already.
   needs.widens = indices && !pieces && index_bytes < payload.bytes;
-  const std::size_t value_bytes = payload.kind == Payload::Kind::none ? 0
-                                  : gathered || needs.widens          ? index_bytes
-                                                                      : payload.bytes;
+  const std::size_t value_bytes = gathered || needs.widens ? index_bytes : payload.bytes;
   needs.record_bytes = gathered ? payload.bytes : 0;
   needs.plan = sort_plan::make(info, dtype, value_bytes, count, pieces);
   const std::uint64_t tile = needs.plan.tile();
@@ -108,11 +105,11 @@ Needs needs_of(const DeviceInfo& info, Dtype dtype, const Payload& payload, cons
 
 class RadixSorter {
  public:
-  RadixSorter(Stream& stream, Dtype dtype, const SortJob& job, const Needs& needs, const BufferBase* workspace,
+  RadixSorter(Stream& stream, const Arrays& arrays, const SortJob& job, const Needs& needs, const BufferBase* workspace,
               const SortTables* tables, DeviceWork& work)
       : stream_(stream),
         device_(stream.device()),
-        dtype_(dtype),
+        arrays_(arrays),
         job_(job),
         needs_(needs),
         tables_(tables),
@@ -120,19 +117,16 @@ class RadixSorter {
         work_(work) {}
 
   // Sorts the keys, and the payload if any.
-  void run(const BufferBase& keys, const BufferBase* result, const Payload& payload, bool may_wait) {
-    if (payload.kind == Payload::Kind::records && needs_.record_bytes != 0) {
-      sort_gathered(keys, *result, payload, may_wait);
-      return;
-    }
-    Task task{Place::of(keys), std::nullopt, std::nullopt, std::nullopt, false, false};
-    if (result != nullptr) task.result.emplace(Place::of(*result));
-    if (payload.kind != Payload::Kind::none) task.moved.emplace(Place::of(*payload.buffer));
-    if (payload.kind == Payload::Kind::records) task.values.emplace(Place::of(*payload.buffer));
-    task.indices = payload.kind == Payload::Kind::indices;
+  void run(bool may_wait) {
+    if (needs_.record_bytes != 0) return sort_gathered(may_wait);
+    const Payload& payload = arrays_.payload;
+    Task task{Place::of(*arrays_.source), std::nullopt, std::nullopt, std::nullopt, arrays_.has_indices(), false};
+    if (arrays_.target != nullptr) task.result.emplace(Place::of(*arrays_.target));
+    if (!arrays_.alone()) task.moved.emplace(Place::of(*payload.buffer));
+    if (arrays_.has_records()) task.values = task.moved;
     if (!job_.pieces.segments.empty()) {  // what is outside of the segments
-      if (result != nullptr && !same(task.keys, *task.result)) {
-        copy(*result, keys);
+      if (task.result && !same(task.keys, *task.result)) {
+        copy(*arrays_.target, *arrays_.source);
         task.keys = *task.result;
       }
       if (task.indices) count_up(*payload.buffer, payload.bytes);
@@ -159,7 +153,7 @@ class RadixSorter {
 
   // What turns digits round for a descending order.
   [[nodiscard]] std::uint32_t flip() const noexcept {
-    return job_.order == Order::descending ? sort_plan::digits - 1 : 0;
+    return arrays_.order == Order::descending ? sort_plan::digits - 1 : 0;
   }
 
   void done(Event event) { work_.done(std::move(event)); }
@@ -171,17 +165,16 @@ class RadixSorter {
 
   // Indices that count.
   void count_up(const BufferBase& indices, std::size_t index_bytes) {
-    const auto plan = gather_plan::make(device_.info(), index_bytes, indices.byte_offset());
-    const Dtype dtype = index_bytes == 8 ? Dtype::u64 : Dtype::u32;
-    for (Event& event : iota_on_device(stream_, dtype, job_.pieces.count, indices, 0, 1, plan)) done(std::move(event));
+    sort_kernels::count_up(stream_, indices, index_bytes, job_.pieces.count, false, work_);
   }
 
   // Records that do not move with the keys: their order first, then all of them at once.
-  void sort_gathered(const BufferBase& keys, const BufferBase& result, const Payload& payload, bool may_wait) {
+  void sort_gathered(bool may_wait) {
+    const Payload& payload = arrays_.payload;
     const std::size_t index_bytes = needs_.plan.value_bytes;
     const Buffer<std::byte> order = workspace_.slice(needs_.values_too, job_.pieces.count * index_bytes);
     const Buffer<std::byte> records = workspace_.slice(needs_.records, job_.pieces.count * payload.bytes);
-    const Task task{Place::of(keys), Place::of(result), std::nullopt, Place::of(order), true, true};
+    const Task task{Place::of(*arrays_.source), Place::of(*arrays_.target), std::nullopt, Place::of(order), true, true};
     if (!job_.pieces.segments.empty()) count_up(order, index_bytes);
     copy(Place::of(records), Place::of(*payload.buffer), payload.buffer->size_bytes());
     sort(task, may_wait);
@@ -266,7 +259,7 @@ class RadixSorter {
     const std::uint64_t differ =
         (facts[0] | std::uint64_t{facts[2]} << 32) & (facts[1] | std::uint64_t{facts[3]} << 32);
     std::vector<unsigned> shifts;
-    for (unsigned shift = 0; shift < 8 * size_of(dtype_); shift += sort_plan::digit_bits) {
+    for (unsigned shift = 0; shift < 8 * size_of(arrays_.dtype); shift += sort_plan::digit_bits) {
       if ((differ >> shift & (sort_plan::digits - 1)) != 0) shifts.push_back(shift);
     }
     return shifts;
@@ -279,7 +272,8 @@ class RadixSorter {
     if (counted) {
       shifts = useful_shifts(kernels, extent, task.keys);
     } else {
-      for (unsigned shift = 0; shift < 8 * size_of(dtype_); shift += sort_plan::digit_bits) shifts.push_back(shift);
+      for (unsigned shift = 0; shift < 8 * size_of(arrays_.dtype); shift += sort_plan::digit_bits)
+        shifts.push_back(shift);
     }
     if (shifts.empty() && task.indices) shifts.push_back(0);  // some pass must write them
     for (std::size_t pass = 0; pass < shifts.size(); ++pass) {
@@ -319,12 +313,12 @@ class RadixSorter {
   void settle(const Task& task, std::size_t passes) {
     if (passes == 0) {
       if (task.result && !same(task.keys, *task.result)) {
-        copy(*task.result, task.keys, job_.pieces.count * size_of(dtype_));
+        copy(*task.result, task.keys, job_.pieces.count * size_of(arrays_.dtype));
       }
       return;
     }
     if (ends_in_result(task, passes - 1, passes)) return;
-    copy_back(needs_.keys, *task.result, size_of(dtype_));
+    copy_back(needs_.keys, *task.result, size_of(arrays_.dtype));
     if (task.moved) copy_back(needs_.values, *task.moved, needs_.plan.value_bytes);
   }
 
@@ -339,7 +333,7 @@ class RadixSorter {
 
   Stream& stream_;
   Device device_;
-  Dtype dtype_;
+  const Arrays& arrays_;
   SortJob job_;
   Needs needs_;
   const SortTables* tables_;  // of segments
@@ -352,24 +346,22 @@ class RadixSorter {
 
 namespace sort_radix {
 
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
-                              std::uint64_t others) {
-  const std::uint64_t bytes = needs_of(info, dtype, payload, job, others, may_carry(payload)).bytes;
-  if (payload.buffer != nullptr) return bytes;
-  return std::max(bytes, needs_of(info, dtype, payload, job, others, false).bytes);  // records may lie at odd places
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, const SortJob& job, std::uint64_t others) {
+  const std::uint64_t bytes = needs_of(info, arrays, job, others, may_carry(arrays)).bytes;
+  if (arrays.payload.buffer != nullptr) return bytes;
+  return std::max(bytes, needs_of(info, arrays, job, others, false).bytes);  // records may lie at odd places
 }
 
-SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
-                     std::uint64_t others) {
-  const Needs needs = needs_of(device.info(), dtype, payload, job, others, may_carry(payload));
+SortTables tables_of(const Device& device, const Arrays& arrays, const SortJob& job, std::uint64_t others) {
+  const Needs needs = needs_of(device.info(), arrays, job, others, may_carry(arrays));
   return {device, job.pieces, needs.plan.tile(), others};
 }
 
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work) {
+void sort(Stream& stream, const Arrays& arrays, const SortJob& job, const BufferBase* workspace, bool may_wait,
+          const SortTables* tables, DeviceWork& work) {
   const std::uint64_t others = tables != nullptr ? tables->others() : 0;
-  const Needs needs = needs_of(stream.device().info(), dtype, payload, job, others, may_carry(payload));
-  RadixSorter(stream, dtype, job, needs, workspace, tables, work).run(keys, result, payload, may_wait);
+  const Needs needs = needs_of(stream.device().info(), arrays, job, others, may_carry(arrays));
+  RadixSorter(stream, arrays, job, needs, workspace, tables, work).run(may_wait);
 }
 
 }  // namespace sort_radix

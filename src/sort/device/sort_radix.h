@@ -40,18 +40,16 @@ class SortTables {
 namespace masu::sort_radix {
 
 // Bytes of temporary memory, where pieces of up to `others` keys are left to others; enough for records at any place
-// where payload.buffer is null.
-std::uint64_t workspace_bytes(const DeviceInfo& info, Dtype dtype, const Payload& payload, const SortJob& job,
-                              std::uint64_t others);
+// where their array is not there yet.
+std::uint64_t workspace_bytes(const DeviceInfo& info, const Arrays& arrays, const SortJob& job, std::uint64_t others);
 
 // The tables of a sort of segments: of those that sort() takes. Segments of up to `others` keys are left to someone
 // else.
-SortTables tables_of(const Device& device, Dtype dtype, const Payload& payload, const SortJob& job,
-                     std::uint64_t others);
+SortTables tables_of(const Device& device, const Arrays& arrays, const SortJob& job, std::uint64_t others);
 
 // As sort_on_device, whose parameters these are. A workspace of workspace_bytes(), from a multiple of 16 on; null:
 // allocated. `tables`: of segments, else null; what is outside of segments is copied or counted here.
-void sort(Stream& stream, const BufferBase& keys, Dtype dtype, const BufferBase* result, const Payload& payload,
-          const SortJob& job, const BufferBase* workspace, bool may_wait, const SortTables* tables, DeviceWork& work);
+void sort(Stream& stream, const Arrays& arrays, const SortJob& job, const BufferBase* workspace, bool may_wait,
+          const SortTables* tables, DeviceWork& work);
 
 }  // namespace masu::sort_radix

@@ -43,10 +43,6 @@ std::uint64_t list_bytes(std::uint64_t tiles) {
   return (1 + tiles) * sizeof(std::uint32_t);
 }
 
-bool wants_indices(const Arrays& arrays) {
-  return arrays.has_records() || arrays.has_indices();
-}
-
 // What says where the rows are: the kernel's SORT_ROWS.
 struct Where {
   call::Arguments arguments;
@@ -63,7 +59,7 @@ class Launcher {
   // With a list of tiles where keys alone are sorted that could have to be sorted again.
   void sort(const Where& where, Buffer<std::byte>* list) {
     const DeviceInfo& device = stream_.device().info();
-    Plan plan = make(device, arrays_, wants_indices(arrays_), where.longest);
+    Plan plan = make(device, arrays_, !arrays_.alone(), where.longest);
     plan.segments = segments_;
     plan.whole = where.equal && where.longest == plan.row_keys();
     const std::uint64_t tiles = tiles_of(plan, where.rows);
@@ -96,10 +92,10 @@ class Launcher {
   void run(call::Kernels& kernels, const Plan& plan, const Where& where, std::uint64_t first, std::uint64_t groups,
            const Buffer<std::byte>* list) {
     const auto place_of = [&](const BufferBase* array) { return sort_kernels::place_of(array, *arrays_.source); };
-    const auto units = static_cast<std::uint32_t>(arrays_.record_bytes / std::max(plan.record_unit, 1U));
+    const auto units = static_cast<std::uint32_t>(arrays_.record_bytes() / std::max(plan.record_unit, 1U));
     work_.done(kernels.launch(stream_, "sort_rows", groups, *arrays_.source, place_of(arrays_.target),
-                              place_of(arrays_.records), place_of(arrays_.moved_records), units,
-                              place_of(arrays_.indices), where.arguments, where.rows, first, place_of(list),
+                              place_of(arrays_.records()), place_of(arrays_.moved_records()), units,
+                              place_of(arrays_.indices()), where.arguments, where.rows, first, place_of(list),
                               LocalMemory{plan.local_bytes()}, LocalMemory{plan.local_index_bytes()}));
   }
 
@@ -180,7 +176,7 @@ Plan make(const DeviceInfo& device, const Arrays& arrays, bool indexed, std::uin
   plan.order = arrays.order;
   plan.indexed = indexed;
   plan.moves_keys = !arrays.keys_stay();
-  plan.index_bytes = static_cast<unsigned>(arrays.index_bytes);
+  plan.index_bytes = static_cast<unsigned>(arrays.index_bytes());
   if (arrays.has_records()) plan.record_unit = arrays.record_unit();
   const auto row = static_cast<unsigned>(std::bit_ceil(std::max<std::uint64_t>(longest, 2)));
   plan.items = std::min(row, plan.most_items_here());
@@ -192,7 +188,7 @@ Plan make(const DeviceInfo& device, const Arrays& arrays, bool indexed, std::uin
 }
 
 std::uint64_t workspace_bytes(const DeviceInfo& device, const Arrays& arrays, const Rows& rows) {
-  if (wants_indices(arrays) || !needs_list(arrays.dtype)) return 0;
+  if (!arrays.alone() || !needs_list(arrays.dtype)) return 0;
   const Plan plan = make(device, arrays, false, std::min(rows.row_length, rows.piece_length));
   return list_bytes(tiles_of(plan, rows.pieces * rows_of_piece(rows)));
 }
@@ -203,10 +199,10 @@ void sort(Stream& stream, const Arrays& arrays, const Rows& rows, const BufferBa
       rows.pieces * rows_of_piece(rows), std::min(rows.row_length, rows.piece_length),
       rows.row_length <= rows.piece_length && rows.piece_length % rows.row_length == 0};
   if (where.rows == 0) return;
-  if (where.longest == 1 && arrays.records == arrays.moved_records) {  // all are in order
+  if (where.longest == 1 && arrays.records() == arrays.moved_records()) {  // all are in order
     const bool copied = arrays.target != nullptr && !call::same_place(*arrays.source, *arrays.target);
     if (copied) work.done(call::copy(stream, *arrays.source, *arrays.target));
-    if (arrays.has_indices()) work.done(call::clear(stream, *arrays.indices, 0, arrays.indices->size_bytes()));
+    if (arrays.has_indices()) work.done(call::clear(stream, *arrays.indices(), 0, arrays.indices()->size_bytes()));
     return;
   }
   std::optional<Buffer<std::byte>> list;
@@ -254,7 +250,7 @@ Segments::Segments(const Device& device, Dtype dtype, bool indexed, std::span<co
 }
 
 std::uint64_t Segments::workspace_bytes(const Arrays& arrays, std::uint64_t segments) {
-  return wants_indices(arrays) || !needs_list(arrays.dtype) ? 0 : list_bytes(segments);
+  return !arrays.alone() || !needs_list(arrays.dtype) ? 0 : list_bytes(segments);
 }
 
 void Segments::sort(Stream& stream, const Arrays& arrays, const BufferBase* workspace, DeviceWork& work) const {

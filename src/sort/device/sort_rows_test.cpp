@@ -110,8 +110,7 @@ TEST_P(SortRows, PiecesCutIntoRows) {
   arrays.order = Order::descending;
   arrays.source = &data;
   arrays.target = &target;
-  arrays.indices = &indices;
-  arrays.index_bytes = 4;
+  arrays.payload = {Payload::Kind::indices, &indices, 4};
   DeviceWork work;
   sort_rows::sort(stream, arrays, {pieces, piece_length, row_length}, nullptr, work);
   stream.finish();
@@ -137,7 +136,7 @@ TEST_P(SortRows, SegmentsOfSeveralClasses) {
     expect_sorted(
         keys, pieces, Order::ascending, with,
         [&](Stream& stream, const Arrays& arrays, DeviceWork& work) {
-          const bool indexed = arrays.has_records() || arrays.has_indices();
+          const bool indexed = !arrays.alone();
           const auto ready = std::make_shared<const sort_rows::Segments>(device, arrays.dtype, indexed, offsets);
           work.kept.push_back(ready);
           ready->sort(stream, arrays, nullptr, work);
