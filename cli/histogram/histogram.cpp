@@ -157,7 +157,8 @@ void HistogramCommandOptions::add_to(const Subcommand& app) {
 
 const Format& HistogramCommandOptions::chosen_format() const {
   const std::string& format = common.format;
-  if (format.empty()) check_ending("-o", common.output, ".txt .json .csv .tsv .npy .png .pnm .pgm .ppm");
+  const std::string_view pictures = common.json ? "" : " .png .pnm .pgm .ppm";
+  if (format.empty()) check_ending("-o", common.output, fmt::format(".txt .json .csv .tsv .npy{}", pictures));
   if (common.json) {
     if (!format.empty() && format != "json") usage_error("--json and --format " + format + " exclude each other");
     return *find_format("json");

@@ -69,6 +69,8 @@ class Run {
     }
     result.source = input_.info;
     result.source.notes = input_.notes();
+    if (job_.picture != MappedPicture::none)  // and no option reads it
+      std::ranges::replace(result.source.notes, "alpha is left out (--alpha reads it)", "alpha is left out");
     result.device = device_.id();
     result.names = input_.names;
     if (job_.weights) result.weights = input_.sources.back()->info().name;

@@ -39,6 +39,11 @@ TextFields::TextFields(Reader reader, const SourceOptions& options)
   (void)begin_line();
   if (options.delimiter.empty()) decide(options.decimal);
   Glance first = glance();
+  if (header_ && decided_ && stops_ == blank && first.fields == 1) {  // one column, whose entries may have blanks
+    delimiter_ = '\t';
+    set_class({&delimiter_, 1}, delimiting);
+    stops_ = delimiting;
+  }
   const std::size_t shown = std::min(first.first.size(), shown_fields);
   for (std::size_t i = 0; i < shown; ++i) first_line_ += fmt::format("{}'{}'", i == 0 ? "" : ", ", first.first[i]);
   if (first.fields > shown) first_line_ += ", ...";

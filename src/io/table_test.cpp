@@ -166,7 +166,7 @@ TEST(Table, RowNames) {
   expect_bad(late + "2,20\n", "line 20002 has as many fields as the header has names", table({"x", true}));
   // An empty entry at the end, or one name alone, are none.
   expect_bad("x,y\n1,2,\n3,4,\n", "has no number; line 2 has 3 fields, the header 2", table({"x", true}));
-  expect_bad("x\n1 10\n2 20\n", "line 2 has 2 fields, the header 1", table({"x", true}));
+  expect_bad("x\n1 10\n2 20\n", "line 2: the entry '1 10' is not a number; the delimiter is tab", table({"x", true}));
 }
 
 TEST(Table, NumbersThatAreNames) {

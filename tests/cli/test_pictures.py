@@ -256,6 +256,8 @@ class MappedPictures(CommandTest):
         pixels = np.random.default_rng(6).integers(0, 256, (5, 7, 4)).astype(np.uint8)
         path = self.write("a.png", png(7, 5, 8, 6, b"".join(b"\0" + row.tobytes() for row in pixels)))
         self.mapped(np.stack([evened(pixels[:, :, i], 256) for i in range(3)], axis=2), path, "--equalize")
+        said = masu("histogram", path, "--otsu", "-o", self.path("o.png")).stderr.decode()
+        self.assertTrue(said.endswith(": alpha is left out\n"), said)
 
     def test_floats_and_given_bins(self):
         values = np.random.default_rng(7).normal(size=(20, 30)).astype(np.float32)
@@ -288,6 +290,7 @@ class MappedPictures(CommandTest):
         self.fails(2, "histogram", path, *out, says="is made by --equalize or by --otsu; --plot draws the histogram")
         self.fails(2, "histogram", path, *out, "--equalize", "--otsu", says="is made by --equalize or by --otsu")
         self.fails(2, "histogram", path, path, *out, "--equalize", says="one input")
+        self.fails(2, "histogram", path, *out, "--equalize", "--json", says="only .txt .json .csv .tsv .npy; got")
         self.fails(2, "histogram", path, *out, "--otsu", "--rows", "2", says="without --joint, --rows")
         self.fails(2, "histogram", path, *out, "--otsu", "--percent", says="goes without --density")
         self.fails(2, "histogram", path, "-o", self.path("o.tiff"), "--equalize", says=".png .pnm .pgm .ppm; got")

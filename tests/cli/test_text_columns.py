@@ -282,6 +282,22 @@ class TextHistogramTest(CommandTest):
         self.assertEqual(self.ok("histogram", days, "--bins", "month", "--percent", "--format", "csv"),
                          b"lo,hi,count,percent\n2026-01-01,2026-02-01,3,75\n2026-02-01,2026-03-01,1,25\n")
 
+    def test_one_column_has_blanks(self):
+        """Under a header of one name nothing but a tab separates."""
+        cities = ["New York", "Paris", " Rio de Janeiro", "New York", '"a ""b"" c"', "x, y; z|", "5"]
+        text = "city\n" + "\n".join(cities) + "\n\n"
+        file = self.write("one.csv", text)
+        found = self.ok("unique", file, "--column", "city", "--text", "--json")
+        self.assertEqual(json.loads(found)["values"], [" Rio de Janeiro", "5", "New York", "Paris", 'a "b" c', "x, y; z|"])
+        self.assertEqual(json.loads(found)["counts"], [1, 1, 2, 1, 1, 1])
+        self.assertEqual(self.ok("sort", file, "--key", "city").count(b"\n"), 1 + len(cities))
+        piped = json.loads(self.ok("unique", "-", "--header", "--text", "--json", stdin=text.encode()))
+        self.assertEqual(piped["values"], json.loads(found)["values"])
+        times = self.write("when.csv", "when\n2026-01-31 10:00\n2026-01-31 12:00\n")
+        self.assertEqual(self.ok("median", times, "--column", "when"), b"2026-01-31T11:00:00Z\n")
+        self.assertEqual(self.ok("sum", self.write("n.csv", '"n"\n 1 \n2\n\n3\n'), "--column", "n"), b"6\n")
+        self.fails(1, "sum", self.write("r.csv", "x\n1 10\n2 20\n"), "--column", "x", says="the entry '1 10' is not a number")
+
     def test_what_texts_do_not_take(self):
         file = self.write("t.txt", "a\nb\n")
         self.fails(2, "histogram", file, "--bins", "7", says="each is a bin of its own")
