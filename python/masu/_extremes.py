@@ -29,7 +29,8 @@ def _found(function, numpys, a, axis, out, keepdims, device, initial=_NoValue, w
     place = name.startswith("arg") or name == "count_nonzero"
     axes, shape = (None, None) if data is NUMPY or out is not None and on is _host else on.reduced(data, axis, keepdims)
     if not axes:
-        return on.numpys(name, a, numpys, what="this call")
+        plain = initial is where is _NoValue  # else NumPy is not asked: `where` has the shape of `a`
+        return on.numpys(name, a, numpys, ask=None if plain else lambda: None, what="this call" if plain else "initial or where")
     last = tuple(range(data.ndim - len(axes), data.ndim))
     if on is _host and (axes != last or not data.flags.c_contiguous and data.ndim > 1 or data.dtype.kind in "biu" and (
             data.size < _small.limit or data.dtype.kind == "b" and name[-3:] in ("min", "max"))):  # which NumPy does without a copy

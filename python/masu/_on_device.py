@@ -55,6 +55,8 @@ def numpys(name, a, call, out=None, *, ask=None, what="this"):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             ask() if ask is not None else call(np.zeros((1,) * a.ndim, a.dtype))
+    if getattr(a, "_dtype", None) == "bf16":  # also of an array that is on the host
+        raise TypeError(f"{name}: {what} is not supported with bfloat16; use float32, as of masu.convert")
     raise TypeError(f"{name}: {what} is not supported with arrays on a device; copy them to the host")
 
 
@@ -118,7 +120,7 @@ def chosen(name, a, where, axes):
 def few(numpys, lines, shape, dtype, less):
     """A moment of no more than `less` elements: of nothing NumPy's."""
     if less >= max(lines.shape[-1], 1):
-        raise ValueError(f"{numpys.__name__}: on a device there must be more than {less} elements, got {lines.shape[-1]}")
+        raise ValueError(f"{numpys.__name__}: on a device and in bfloat16 there must be more than {less} elements, got {lines.shape[-1]}")
     return sent(lines, np.asarray(numpys(np.empty(lines.shape, lines.dtype), axis=-1, dtype=dtype)).reshape(shape))
 
 

@@ -215,3 +215,14 @@ def test_views_and_byte_order():
     assert masu.sort(empty).shape == (0, 3) and float(masu.sum(empty)) == 0
     one = np.array(1.5, BF16)
     assert float(masu.sum(one)) == 1.5
+
+
+@pytest.mark.parametrize(("call", "says"), [
+    (lambda x: masu.var(x, ddof=-1), "var: this dtype, ddof or mean is not supported with bfloat16; use float32"),
+    (lambda x: masu.min(x, where=np.ones(3, bool), initial=1), "min: initial or where is not supported with bfloat16"),
+    (lambda x: masu.sum(x, dtype="i8"), "sum: a sum of bfloat16 as int64 is not supported with bfloat16"),
+    (lambda x: masu.cumsum(x, dtype="i8"), "cumsum: a sum as int64 is not supported with bfloat16"),
+])
+def test_errors_do_not_speak_of_devices(kind, call, says):
+    with pytest.raises(TypeError, match=says):
+        call(kind[0](np.array([1, 2, 3], BF16)))

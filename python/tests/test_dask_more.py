@@ -36,6 +36,23 @@ def test_running_sums(dtype):
         all_same(pairs)
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 4), (4, 1)])
+def test_one_element_beside_an_empty_chunk(shape):
+    x = np.arange(1.0, 1 + math.prod(shape)).reshape(shape)
+    for chunks in ((0, 1), (1, 0), (0, 1, 0)):
+        a = da.from_array(x, chunks=tuple(chunks if n == 1 else (n,) for n in shape))
+        same(md.count_nonzero(a), masu.count_nonzero(x))
+        for axis in range(x.ndim):
+            same(md.count_nonzero(a, axis), masu.count_nonzero(x, axis))
+        pairs = [(md.sum(a), masu.sum(x)), (md.mean(a), masu.mean(x)), (md.max(a), masu.max(x)), (md.argmax(a), masu.argmax(x)),
+                 (md.average(a, weights=a), masu.average(x, weights=x)), (md.median(a), masu.median(x)), (md.nanmedian(a), masu.nanmedian(x)),
+                 (md.cumsum(a), masu.cumsum(x)), (md.sort(a, 0), masu.sort(x, 0)), (md.unique(a), masu.unique(x)),
+                 (md.digitize(a, [2.0]), masu.digitize(x, [2.0])), (md.topk(a, 1, 0).values, masu.topk(x, 1, 0).values),
+                 (md.histogram(a, 3, (0, 5))[0], masu.histogram(x, 3, (0, 5))[0])]
+        for found, wanted in pairs:
+            same(found, wanted)
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.filterwarnings("ignore")
 def test_running_sums_that_overflow_or_cancel(dtype):
