@@ -89,7 +89,7 @@ bool running_sums(Stream& stream, const BufferBase& x, Dtype dtype, const Buffer
   const Dtype result = is_float(dtype) ? dtype : is_signed(dtype) ? Dtype::i64 : Dtype::u64;
   const bool wide = size_of(result) == 8;
   const bool in_place = call::overlap(x, sums);
-  const bool by_items = length <= 4 || (length <= (wide ? 32 : 128) && outer * inner >= 1 << 12);
+  const bool by_items = length <= (wide ? 64 : 128) && outer * inner >= 1 << 12;
   if (inner > 1 && (in_place || !by_items) && count * size_of(result) <= (wide ? 1 << 22 : 1 << 20)) {
     const auto plan = scan_plan::make(device.info(), dtype, result, count, ScanOp::sum, false, true, 0, 0, length,
                                       static_cast<std::uint32_t>(inner));

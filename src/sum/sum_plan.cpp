@@ -340,8 +340,9 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   plan.group = work_group(device, shape.group, 16);
   plan.unroll = shape.unroll;
   plan.groups_a_unit = shape.groups_a_unit;
-  // Few running sums are spread over all units.
-  for (; running && device.gpu && plan.group > 64 && rows < std::uint64_t{2} * plan.group * device.compute_units;) {
+  // Few running sums are spread over all units if they are long.
+  while (running && device.gpu && count > 64 && plan.group > 64 &&
+         rows < std::uint64_t{2} * plan.group * device.compute_units) {
     plan.group /= 2;
     plan.groups_a_unit *= 2;
   }
