@@ -74,26 +74,38 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
       return shape;
     };
     const bool sums = inputs == Inputs::values && !running;
+    const bool both = inputs == Inputs::both;
+    if (count != 0 && both && dtype == Dtype::f64) {
+      return fitted(count < 4 * tuned.held ? tuned.columns_both_short : tuned.columns_both);
+    }
     if (count != 0 && count < tuned.short_columns) {
-      if (size_of(dtype) == 8 || inputs == Inputs::both) return fitted(tuned.columns_short_wide);
-      if (sums && dtype == Dtype::f32 && count > tuned.held) {
-        if (count <= tuned.columns_once_single.unroll) return fitted(tuned.columns_once_single);
-        // As many loads in flight as leave few for nothing in the last turn.
+      // As many loads in flight as leave few for nothing in the last turn.
+      const auto turns = [&](std::uint64_t unroll) { return (count + unroll - 1) / unroll * unroll; };
+      if (dtype == Dtype::f32 && (sums || both) && count > tuned.held) {
         Shape shape = tuned.columns_short_single;
-        const auto turns = [&](std::uint64_t unroll) { return (count + unroll - 1) / unroll * unroll; };
+        if (sums && count <= shape.unroll) return fitted(tuned.columns_once_single);
         for (unsigned unroll = shape.unroll; unroll >= tuned.columns_short.unroll; unroll -= 4) {
           if (turns(unroll) < turns(shape.unroll)) shape.unroll = unroll;
         }
-        if (shape.unroll <= tuned.columns_short_few.unroll) shape.groups_a_unit = tuned.columns_short_few.groups_a_unit;
-        return shape;
+        const Shape& few = tuned.columns_short_few;
+        const bool is_few = shape.unroll <= few.unroll;
+        if (is_few) shape = {few.group, shape.unroll, few.groups_a_unit};
+        if (sums || (is_few && count > tuned.columns_short_single.unroll)) return shape;
       }
-      const bool halves = sums && dtype == Dtype::f16 && count > tuned.held / 2;
-      if (halves && count > tuned.held && count <= tuned.columns_once.unroll) return fitted(tuned.columns_once);
-      return fitted(halves && count <= 4 * tuned.held ? tuned.columns_short_half : tuned.columns_short);
+      if (size_of(dtype) == 8 || both) return fitted(tuned.columns_short_wide);
+      if (sums && dtype == Dtype::f16 && count > tuned.held / 2 && count <= 4 * tuned.held) {
+        if (count > tuned.held && count <= tuned.columns_once.unroll) return fitted(tuned.columns_once);
+        Shape shape = tuned.columns_short_half;
+        if (turns(shape.unroll + 4) < turns(shape.unroll)) shape.unroll += 4;
+        return fitted(shape);
+      }
+      return fitted(tuned.columns_short);
     }
     if (quick && sums && dtype == Dtype::f32) return fitted(tuned.columns_single);
-    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return fitted(tuned.columns_stored);
-    return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow);
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) {
+      return fitted(sums && dtype == Dtype::f16 ? tuned.columns_half : tuned.columns_stored);
+    }
+    return fitted(size_of(dtype) == 8 || both ? tuned.columns_wide : tuned.columns_narrow);
   }
   if (inputs == Inputs::products) {
     if (!quick) return tuned.products;

@@ -24,9 +24,11 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
   *found = as_ulong(difference / 2);
   if (difference == 0 || (root && divisor == 0 && difference >= 0x1p-900 && difference <= 0x1p500)) return true;
   const double share = 1 / (double)(count * (count - divisor));  // a power of two
-  const double square = difference * difference;
-  const double more = fma(difference, difference, -square) + 2 * difference * rest;
-  const double wide = rest == 0 ? 0 : fabs(more) * 0x1p-50 + rest * rest;
+  double square = difference * difference;
+  const double twice = 2 * difference * rest;
+  double more = fma(difference, difference, -square) + twice;
+  const double wide = rest == 0 ? 0 : (fabs(more) + fabs(twice)) * 0x1p-50 + rest * rest;
+  more = add_exactly(&square, more);
   *found = as_ulong(square * share);
   if (!(square >= 0x1p-800 && square <= 0x1p900)) return false;
   return (rest == 0 && !root) || certain_double(square * share, more * share, wide * share, root, found);
