@@ -170,17 +170,15 @@ MASU_INLINE bool rounded_variance(double value, const double numerator, const do
 // that is so.
 inline bool divided_twice(const double numerator, const double rest, const double bound, const double count,
                           const double divisor, double *value, double *more, double *wide) {
-  // What a quotient leaves of its dividend is exact.
-  const double first = numerator / count;
-  const double left = fma(-first, count, numerator);
-  const double first_rest = (left + rest) / count;
-  const double first_wide = (bound + (fabs(left) + fabs(rest)) * 0x1p-50) / count;
-  *value = first / divisor;
-  const double second_left = fma(-*value, divisor, first);
-  const double second_rest = (second_left + first_rest) / divisor;
-  *wide = (first_wide + (fabs(second_left) + fabs(first_rest)) * 0x1p-50) / divisor * (1 + 0x1p-40) +
-          fabs(second_rest) * 0x1p-50;
-  *more = add_exactly(value, second_rest);
+  const double all = count * divisor;
+  const double inverse = 1 / all;
+  // What a quotient that is off by less than a place leaves of its dividend is exact.
+  *value = quotient_of(numerator, all, inverse);
+  const double left = fma(-*value, all, numerator);
+  const double beside = *value * fma(count, divisor, -all);
+  const double second = (left + (rest - beside)) * inverse;
+  *wide = (bound + (fabs(left) + fabs(rest) + fabs(beside)) * 0x1p-50) * inverse * (1 + 0x1p-40) + fabs(second) * 0x1p-50;
+  *more = add_exactly(value, second);
   return *value >= as_double(0x07b0000000000000UL) && *value <= as_double(0x7e70000000000000UL);
 }
 

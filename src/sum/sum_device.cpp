@@ -252,7 +252,7 @@ std::vector<Event> SumsOnDevice::enqueue(Stream& stream, const BufferBase& x, co
   }
   // The most additions that an element goes through, as sum_rows.cl counts them.
   const std::uint64_t loaded = 16 / size_of(rule_.dtype);
-  const std::uint64_t of_loads = plan.fine || plan.close ? 0 : loaded * plan.unroll;
+  const std::uint64_t of_loads = plan.fine || plan.close || loaded == 2 ? 0 : loaded * plan.unroll;
   const std::uint64_t depth = count_ / (shares * plan.group) / std::max<std::uint64_t>(of_loads, 1) + of_loads +
                               plan.unroll / plan.rest() + 2 * loaded +
                               2 * static_cast<unsigned>(std::bit_width(plan.group)) + shares / plan.group + 4;

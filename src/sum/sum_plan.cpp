@@ -70,24 +70,42 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
   if (layout == Layout::columns) {
     // Loads are of one element; short columns have no more.
     const auto fitted = [&](Shape shape) {
-      if (count != 0 && count < shape.unroll) shape.unroll = std::bit_ceil(static_cast<unsigned>(count));
+      if (count != 0 && count < shape.unroll) shape.unroll = static_cast<unsigned>(count);
       return shape;
     };
     const bool sums = inputs == Inputs::values && !running;
+    const bool both = inputs == Inputs::both;
+    if (count != 0 && both && dtype == Dtype::f64) {
+      return fitted(count < 4 * tuned.held ? tuned.columns_both_short : tuned.columns_both);
+    }
     if (count != 0 && count < tuned.short_columns) {
-      if (size_of(dtype) == 8 || inputs == Inputs::both) return fitted(tuned.columns_short_wide);
-      if (sums && dtype == Dtype::f32 && count > tuned.held) {
-        const Shape& more = tuned.columns_short_single;
-        if (count <= more.unroll) return fitted(tuned.columns_shorter_single);
-        // What is left after whole turns should not be much less than one.
-        if (count >= 4 * more.unroll || (count - 1) % more.unroll >= more.unroll / 2) return fitted(more);
+      // As many loads in flight as leave few for nothing in the last turn.
+      const auto turns = [&](std::uint64_t unroll) { return (count + unroll - 1) / unroll * unroll; };
+      if (dtype == Dtype::f32 && (sums || both) && count > tuned.held) {
+        Shape shape = tuned.columns_short_single;
+        if (sums && count <= shape.unroll) return fitted(tuned.columns_once_single);
+        for (unsigned unroll = shape.unroll; unroll >= tuned.columns_short.unroll; unroll -= 4) {
+          if (turns(unroll) < turns(shape.unroll)) shape.unroll = unroll;
+        }
+        const Shape& few = tuned.columns_short_few;
+        const bool is_few = shape.unroll <= few.unroll;
+        if (is_few) shape = {few.group, shape.unroll, few.groups_a_unit};
+        if (sums || (is_few && count > tuned.columns_short_single.unroll)) return shape;
       }
-      const bool halves = sums && dtype == Dtype::f16 && count > tuned.held / 2;
-      return fitted(halves && count <= 4 * tuned.held ? tuned.columns_short_half : tuned.columns_short);
+      if (size_of(dtype) == 8 || both) return fitted(tuned.columns_short_wide);
+      if (sums && dtype == Dtype::f16 && count > tuned.held / 2 && count <= 4 * tuned.held) {
+        if (count > tuned.held && count <= tuned.columns_once.unroll) return fitted(tuned.columns_once);
+        Shape shape = tuned.columns_short_half;
+        if (turns(shape.unroll + 4) < turns(shape.unroll)) shape.unroll += 4;
+        return fitted(shape);
+      }
+      return fitted(tuned.columns_short);
     }
     if (quick && sums && dtype == Dtype::f32) return fitted(tuned.columns_single);
-    if (quick && is_stored_float(dtype) && inputs == Inputs::values) return fitted(tuned.columns_stored);
-    return fitted(size_of(dtype) == 8 || inputs == Inputs::both ? tuned.columns_wide : tuned.columns_narrow);
+    if (quick && is_stored_float(dtype) && inputs == Inputs::values) {
+      return fitted(sums && dtype == Dtype::f16 ? tuned.columns_half : tuned.columns_stored);
+    }
+    return fitted(size_of(dtype) == 8 || both ? tuned.columns_wide : tuned.columns_narrow);
   }
   if (inputs == Inputs::products) {
     if (!quick) return tuned.products;
@@ -219,7 +237,7 @@ std::uint64_t Plan::groups(std::uint64_t rows, std::uint64_t count) const noexce
 unsigned Plan::part_words() const noexcept {
   if (!quick) return 0;
   if (!is_float(dtype)) return inputs == Inputs::values ? 2 : inputs == Inputs::both ? 5 : 3;
-  if (inputs == Inputs::both) return dtype == Dtype::f64 ? 8 : fine ? 5 : 6;
+  if (inputs == Inputs::both) return dtype == Dtype::f64 ? 7 : fine ? 5 : 6;
   return dtype != Dtype::f64 && (fine || close) == (inputs == Inputs::values) ? 4 : 3;
 }
 
@@ -282,7 +300,8 @@ std::uint64_t Plan::column_shares(std::uint64_t rows, std::uint64_t columns, std
   if (!shares_columns) return 1;
   const unsigned bits = column_bits(rows, columns, count);
   const std::uint64_t all = (rows + (group >> bits) - 1) / (group >> bits);
-  const std::uint64_t most = std::max<std::uint64_t>((count >> bits) / (2 * unroll), 1);
+  constexpr std::uint64_t least = 16;  // elements for a work-item: of little data all work-groups have some
+  const std::uint64_t most = std::max<std::uint64_t>((count >> bits) / least, 1);
   return std::clamp<std::uint64_t>(most_groups / std::max<std::uint64_t>(all, 1), 1, most);
 }
 
@@ -355,14 +374,17 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
   const bool holds = plan.quick && layout == Layout::columns && inputs != Inputs::products;
   // Two rows at least, where results need few registers of up to `held` elements each.
   const bool lean = !plan.fine && narrow && (floats || (inputs == Inputs::values && !running));
-  if (holds && passes > 1 && count > 0 && count <= (lean ? held : held / 2)) {
+  // But of two f64 only their difference tells whether the root of their variance is a tie.
+  const bool enough = passes > 1 || (!running && rows * plan.groups_a_unit >= 2 * plan.group * plan.most_groups) ||
+                      (count == 2 && dtype == Dtype::f64 && inputs == Inputs::both);
+  if (holds && enough && count > 0 && count <= (lean ? held : held / 2)) {
     plan.unroll = static_cast<unsigned>(count);
     const bool halves = dtype == Dtype::f16 && inputs == Inputs::values;
     std::uint64_t most = held;
     if (!running && count > 1 && floats && lean && !halves && (count == 2 || inputs == Inputs::values)) {
       most = count < 4 ? tuned.held_of_two : tuned.held_of_four;
     }
-    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(most / count, std::bit_floor(passes)), 2));
+    plan.lines = static_cast<unsigned>(std::max<std::uint64_t>(std::min(most / count, std::bit_floor(passes | 1)), 2));
     plan.shares_columns = false;
     if (!running && halves && lean && count <= held / 2) plan.take_groups(tuned.halves_groups);
   }

@@ -56,6 +56,9 @@ MASU_INLINE void add_sums(ulong *part, const ulong *other) {
 MASU_INLINE double bound_of(const double lost) {
   return lost == 0 ? 0 : 2 * lost + as_double((ulong)1);
 }
+// What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and twice as many roundings
+// of its own.
+MASU_INLINE double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
 // Adds a product, which is a double and its rounding; of one that is too great nothing is known, and of a small one the rounding may
 // be off by half of the least number that there is.
 MASU_INLINE void add_product(double *sum, double *error, double *lost, const double x, const double y) {
@@ -113,52 +116,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
 #endif
   return false;
 }
-#elif MASU_ELEMENT_BYTES == 8 && MASU_BOTH
-// Sums of doubles and of their squares, as below, and, as numbers, the bits that some element has and those that all have.
-#define SUM_PART_WORDS 8
-#define SUM_START_PART      \
-  double sum = 0;           \
-  double error = 0;         \
-  double lost = 0;          \
-  double squares = 0;       \
-  double square_error = 0;  \
-  double square_lost = 0;   \
-  ulong some = 0;           \
-  ulong all = ULONG_MAX;
-#define SUM_ADD(bits, unused)                                                      \
-  {                                                                                \
-    const ulong one = (bits);                                                      \
-    some |= one;                                                                   \
-    all &= one;                                                                    \
-    add_double(&sum, &error, &lost, as_double(one));                               \
-    add_product(&squares, &square_error, &square_lost, as_double(one), as_double(one)); \
-  }
-#define SUM_END_PART                \
-  part[0] = as_ulong(sum);          \
-  part[1] = as_ulong(error);        \
-  part[2] = as_ulong(lost);         \
-  part[3] = as_ulong(squares);      \
-  part[4] = as_ulong(square_error); \
-  part[5] = as_ulong(square_lost);  \
-  part[6] = some;                   \
-  part[7] = all;
-inline void add_part(ulong *part, const ulong *other) {
-  add_sums(part, other);
-  add_sums(part + 3, other + 3);
-  part[6] |= other[6];
-  part[7] &= other[7];
-}
-inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
-                      const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  const double squares = as_double(part[3]);
-  if (!(squares <= as_double(0x7e70000000000000UL))) return false;  // 2^1000
-  *found = 0;
-  if (part[6] == part[7]) return true;  // all elements are alike
-  return certain_fine_variance(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), squares,
-                               as_double(part[4]), bound_of(as_double(part[5])), count, divisor, what == SUM_AS_DEVIATION,
-                               precision, least, bits, found);
-}
-#elif MASU_ELEMENT_BYTES == 8 || (MASU_FINE && !MASU_BOTH && MASU_INPUTS != 1) || (MASU_RUNNING && MASU_LINES == 1)
+#elif !MASU_BOTH && (MASU_ELEMENT_BYTES == 8 || (MASU_FINE && MASU_INPUTS != 1) || (MASU_RUNNING && MASU_LINES == 1))
 // A sum of doubles, that of its roundings, and that of the magnitudes of theirs.
 // Short rows and prefixes also have the kinds of what is not finite, whose sum is known.
 #define SUM_NOTES_KINDS ((MASU_LINES > 1 || MASU_RUNNING) && MASU_INPUTS == 1)
@@ -227,11 +185,11 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
                  bits, found);
 }
 #else
-// A sum of doubles, which all elements and products are; that of their magnitudes, or more; what tells of infinities and
+// A sum of doubles, which all elements and most products are; that of their magnitudes, or more; what tells of infinities and
 // NaNs; and the least place that a bit of an element can have, from which it follows whether all additions were exact.
 // With SUM_CLOSE the sum of what additions round away too: for results of 64 bits, and for many rows, of which some nearly
 // cancel.
-#define SUM_CLOSE (MASU_FINE || MASU_CLOSE)
+#define SUM_CLOSE (MASU_FINE || MASU_CLOSE || MASU_ELEMENT_BYTES == 8)
 #if !SUM_CLOSE
 // The elements of some loads are added by themselves, so that most go through few additions that round.
 #undef SUM_START_LOADS
@@ -359,8 +317,8 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
 #define SUM_EXACT_FIELD(part) (SUM_LOWEST_PLACE((uint)part[2]) + (53 - MASU_FRACTION))
 #define SUM_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX)
 #else
-// All elements are multiples of the least one, so few bits that no lowest element is noted. An element stands in the upper half of a
-// word, whatever is below.
+// All elements are multiples of the least one, so few bits that no lowest element is noted, and all magnitudes are taken for
+// the greatest. An element stands in the upper half of a word, whatever is below.
 #define SUM_NO_NUMBERS(worst, size) ((worst) >> SUM_SIGN_SHIFT >= MASU_INFINITY_BITS)
 #define SUM_TAKE_UPPER(word, add_value)                                                         \
   {                                                                                             \
@@ -368,7 +326,6 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
     worst = max(worst, upper << 1);                                                             \
     const double value = as_double((ulong)((uint)(as_int(upper) >> 6) & 0x81fffc00u) << 32);    \
     add_value                                                                                   \
-    size += fabs(value);                                                                        \
   }
 #define SUM_ADD(bits, unused) SUM_TAKE_UPPER((uint)(bits) << 16, SUM_ADD_TO(sum, error, value))
 #if !MASU_BY_COLUMN
@@ -388,6 +345,7 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
 #define SUM_ADD_VECTOR(k) SUM_TAKE_HALVES(k, sum += value;)
 #endif
 #endif
+#define SUM_SIZE_OF(part, count) ((double)(count) * SUM_SMALL_DOUBLE((uint)(part[2] >> 32) >> SUM_SIGN_SHIFT))
 #define SUM_EXACT_FIELD(part) (53 - MASU_FRACTION)
 #define SUM_ALL_ZEROS(part) false
 #endif
@@ -426,10 +384,8 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
   (SUM_LOWEST_PLACE((uint)part[2]) + SUM_LOWEST_PLACE((uint)part[3]) + (1023 + 52 - 2 * SUM_LEAST_EXPONENT))
 #define SUM_ALL_ZEROS(part) ((uint)part[2] == UINT_MAX || (uint)part[3] == UINT_MAX)
 #endif
-#if SUM_CLOSE
-// What of all magnitudes a sum of roundings may lack: it has at most `depth` of 2^-53 of them, and as many roundings of
-// its own.
-inline double tiny_share(const ulong depth) { return (double)depth * (double)depth * 0x1p-103; }
+#ifndef SUM_SIZE_OF
+#define SUM_SIZE_OF(part, count) as_double(part[1])
 #endif
 #if !MASU_BOTH
 inline void add_part(ulong *part, const ulong *other) {
@@ -450,7 +406,7 @@ inline void add_part(ulong *part, const ulong *other) {
 // The result of `count` elements. `depth`: the most additions that an element has gone through.
 inline bool result_of(const ulong *part, const ulong count, const ulong depth, const uint what, const ulong divisor,
                       const uint precision, const int least, const uint bits, ulong *found, bool *fits) {
-  const double size = as_double(part[1]);
+  const double size = SUM_SIZE_OF(part, count);
 #if SUM_SHORT
   const double sum = as_double(part[0]);
   if (!(fabs(sum) < as_double(0x7ff0000000000000UL))) {

@@ -3,6 +3,26 @@
 
 #define SUM_JOINS_LANES (MASU_SHUFFLE_LANES > 1 && !MASU_BY_COLUMN)
 
+// The most additions that one of `count` elements of a work-item goes through.
+#define SUM_OF_LOADS (MASU_UNROLL * SUM_LOADED)
+#define SUM_DEPTH(count)                                        \
+  (MASU_FINE || MASU_CLOSE || MASU_ELEMENT_BYTES == 8 ? (count) \
+                                                      : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
+
+// Adds the words of a team's work-items, `part`, to those of the first one, through local memory.
+#define SUM_JOIN_LOCALLY(count, add)                                                                           \
+  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {                                  \
+    for (int w = 0; w < (count); ++w) parts[w * MASU_GROUP + me] = part[w];                                    \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+    if (SUM_TEAM_LANE(me, team_bits) < distance) {                                                             \
+      ulong other[count];                                                                                      \
+      for (int w = 0; w < (count); ++w)                                                                        \
+        other[w] = parts[w * MASU_GROUP + me + distance * SUM_TEAM_STEP(team_bits)];                           \
+      add                                                                                                      \
+    }                                                                                                          \
+    barrier(CLK_LOCAL_MEM_FENCE);                                                                              \
+  }
+
 // The team's part, from those of its work-items, in the first of them; others must not be asked. A team has 2^team_bits.
 // `parts` is free again after the next barrier.
 #if MASU_QUICK && MASU_LINES == 1
@@ -34,18 +54,7 @@ MASU_INLINE void join_parts(ulong *part, const uint team_bits, __local ulong *pa
     join_lanes(part, subs);
   }
 #else
-  const uint lane = SUM_TEAM_LANE(me, team_bits);
-  const uint step = SUM_TEAM_STEP(team_bits);
-  ulong other[SUM_PART_WORDS];
-  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
-    for (int w = 0; w < SUM_PART_WORDS; ++w) parts[w * MASU_GROUP + me] = part[w];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < distance) {
-      for (int w = 0; w < SUM_PART_WORDS; ++w) other[w] = parts[w * MASU_GROUP + me + distance * step];
-      add_part(part, other);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  SUM_JOIN_LOCALLY(SUM_PART_WORDS, add_part(part, other);)
 #endif
 }
 #endif
@@ -69,7 +78,6 @@ inline void clear_row(__global uint *row_totals, __global uint *kinds, __global 
 
 // Variances of floats below f64 that are not certain: a second attempt, with the elements' differences from the first one.
 #define SUM_BY_DIFFERENCES (SUM_SMALL_FLOAT && MASU_BOTH && !MASU_FINE)
-#define SUM_FEW_UNSURE 8
 #if SUM_BY_DIFFERENCES
 #define SUM_ADD_AGAIN(bits)                                                   \
   {                                                                           \
@@ -100,17 +108,7 @@ inline void add_differences(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t 
   SUM_READ_AGAIN
   ulong part[] = {as_ulong(sum),     as_ulong(error),        as_ulong(lost),
                   as_ulong(squares), as_ulong(square_error), as_ulong(square_lost)};
-  for (uint distance = 1u << team_bits >> 1; distance != 0; distance >>= 1) {
-    for (int w = 0; w < 6; ++w) parts[w * MASU_GROUP + me] = part[w];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < distance) {
-      ulong other[6];
-      for (int w = 0; w < 6; ++w) other[w] = parts[w * MASU_GROUP + me + distance * SUM_TEAM_STEP(team_bits)];
-      add_sums(part, other);
-      add_sums(part + 3, other + 3);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
+  SUM_JOIN_LOCALLY(6, add_sums(part, other); add_sums(part + 3, other + 3);)
   ulong found = 0;
   if (lane == 0 && mine < rows) {
     if (certain_fine_variance(as_double(part[0]), as_double(part[1]), bound_of(as_double(part[2])), as_double(part[3]),
@@ -140,11 +138,9 @@ inline void round_row(const ulong count, SUM_RESULT_PARAMETERS, const size_t beg
 }
 
 // The same for those of a work-group's rows that are not rounded yet, by the work-items whose `any` is true. Then the rows
-// that are listed are added again, exactly, with SUM_BY_DIFFERENCES after a try by differences. A work-group takes a row for
-// each team in each of `turns`.
+// that are listed are added again, exactly, with SUM_BY_DIFFERENCES after a try by differences.
 inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin, const size_t mine, const bool any,
-                       const ulong *own, const ulong depth, const uint team_bits, const uint turns, __local uint *table,
-                       SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
+                       const ulong *own, const ulong depth, __local uint *table, SUM_FINISH_PARAMETERS, __local ulong *parts, __local uint *unsure) {
   if (any) round_row(count, SUM_RESULT_ARGUMENTS, begin, mine, own, depth, unsure);
   barrier(CLK_LOCAL_MEM_FENCE);
 #if SUM_IN_REGISTERS || SUM_BY_DIFFERENCES
@@ -154,16 +150,12 @@ inline void round_rows(SUM_PARAMETERS, SUM_RESULT_PARAMETERS, const size_t begin
   if (get_local_id(0) == 0) unsure[0] = 0;
   barrier(CLK_LOCAL_MEM_FENCE);
 #endif
-  // Rows of one work-item each by one each. Few others by the whole work-group, one after the other, as one is soon done;
-  // many, with all beside them, by their teams, turn after turn.
-  const bool alone = team_bits == 0;
-  const bool few = !alone && number <= SUM_FEW_UNSURE;
-  const uint bits_again = few ? SUM_GROUP_BITS : team_bits;
-  const uint steps = few ? number : alone ? (number + MASU_GROUP - 1) / MASU_GROUP : turns;
-  for (uint step = 0; step < steps; ++step) {
-    const uint at = alone ? step * MASU_GROUP + (uint)get_local_id(0) : step;
-    size_t again = begin + step * (MASU_GROUP >> team_bits) + SUM_TEAM((uint)get_local_id(0), team_bits);
-    if (alone || few) again = at < number ? begin + unsure[1 + at] : (size_t)rows;
+  // As many work-items share each row as there are for all of them, if they have some loads each: the others wait for these.
+  const uint shared = SUM_GROUP_BITS - min(SUM_GROUP_BITS, number <= 1 ? 0u : 32u - (uint)clz(number - 1));
+  const uint bits_again = MASU_RUNNING ? 0u : min(shared, 31u - (uint)clz((uint)min(count / SUM_AGAIN, (ulong)MASU_GROUP) | 1u));
+  for (uint step = 0; step < number; step += MASU_GROUP >> bits_again) {
+    const uint at = step + SUM_TEAM((uint)get_local_id(0), bits_again);
+    const size_t again = at < number ? begin + unsure[1 + at] : (size_t)rows;
 #if SUM_IN_REGISTERS
     add_in_registers(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, again, bits_again, parts);
 #else

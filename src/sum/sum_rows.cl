@@ -162,8 +162,6 @@ MASU_INLINE void load_chunk(uint *words, __global const uchar *from) {
   SUM_END_PART
 #endif
 
-#define SUM_OF_LOADS (MASU_UNROLL * SUM_LOADED)
-#define SUM_DEPTH(count) (MASU_FINE || MASU_CLOSE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
 #ifndef SUM_TURNS
 #define SUM_TURNS for (uint turn = 0; turn < turns; ++turn)
 #endif
@@ -279,8 +277,8 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, MASU_GROUPS_A_UNIT) void sum_teams(
     }
 #endif
     const bool any = MASU_LINES == 1 && MASU_RUNNING == 0 && last && lane < turns && mine < rows;
-    round_rows(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, mine, any, own, depth, team_bits, turns, table,
-               SUM_FINISH_ARGUMENTS, parts, unsure);
+    round_rows(SUM_ARGUMENTS, SUM_RESULT_ARGUMENTS, begin, mine, any, own, depth, table, SUM_FINISH_ARGUMENTS,
+               parts, unsure);
   }
 }
 

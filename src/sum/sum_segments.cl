@@ -8,12 +8,10 @@
 //
 // kernels.md has the parameters, which sum_plan.cpp gives.
 
-#define SUM_OF_LOADS (MASU_UNROLL * SUM_LOADED)
 // Loads of a work-item of a team from which on a segment is long, if others are in the unit.
 #define SUM_LONG_LOADS (8 * MASU_UNROLL)
 // Whether a unit goes on without others: no barrier is in the joining of parts.
 #define SUM_UNITS_APART (SUM_JOINS_LANES || MASU_ALONE || !MASU_QUICK)
-#define SUM_DEPTH(count) (MASU_FINE ? (count) : (count) / SUM_OF_LOADS + SUM_OF_LOADS + MASU_UNROLL / MASU_REST)
 // The most additions that an element of `count` of a team goes through.
 #define SUM_TEAM_DEPTH(count) (SUM_DEPTH((count) >> team_bits) + 2 * MASU_PER_VECTOR + 2 * unit_bits + 4)
 // For a piece, which others are added to twice.

@@ -86,6 +86,9 @@ struct Launch {
       team_bits = plan.teams(segments, length).bits;
       groups = plan.team_groups({team_bits, 1}, segments);
     }
+    // What a work-item loads of a segment at a time: no more than most have.
+    const std::uint64_t loaded = length * size_of(rule.dtype);
+    if (!few && plan.gpu && loaded < 32) plan.unroll = loaded <= 16 ? 1 : 2;
     flags_at = groups * plan.total_bytes();
     status_at = flags_at + groups * 2 * sizeof(std::uint32_t);
     kept_at = call::aligned(status_at + sizeof(std::uint32_t));
