@@ -53,6 +53,8 @@ struct LibHdf5 {
   int (*H5Tget_class)(Hid) = library.function("H5Tget_class");
   std::size_t (*H5Tget_size)(Hid) = library.function("H5Tget_size");
   int (*H5Tget_sign)(Hid) = library.function("H5Tget_sign");
+  int (*H5Tget_nmembers)(Hid) = library.function("H5Tget_nmembers");
+  int (*H5Tget_member_value)(Hid, unsigned, void*) = library.function("H5Tget_member_value");
   int (*H5Tget_fields)(Hid, std::size_t*, std::size_t*, std::size_t*, std::size_t*,
                        std::size_t*) = library.function("H5Tget_fields");
   std::size_t (*H5Tget_ebias)(Hid) = library.function("H5Tget_ebias");
@@ -173,13 +175,21 @@ class Hdf5Source final : public ArraySource {
     type_.emplace(hdf5_.H5Tget_native_type(stored.get(), 0), hdf5_.H5Tclose);
     const std::size_t size = type_->good() ? hdf5_.H5Tget_size(type_->get()) : 0;
     if (kind == floating && (size == 4 || size == 8)) return size == 4 ? Dtype::f32 : Dtype::f64;
-    const bool is_signed = kind == integer && hdf5_.H5Tget_sign(stored.get()) == 1;  // booleans are u8
+    const bool is_signed = kind != floating && !has_truth_values(stored.get()) && hdf5_.H5Tget_sign(stored.get()) == 1;
     for (const DtypeNames& each : dtype_names) {
       if (kind != floating && !is_float(each.dtype) && size_of(each.dtype) == size &&
           is_signed_dtype(each.dtype) == is_signed)
         return each.dtype;
     }
     file_.reader().fail("hdf5: elements of {} bytes of this kind are none that masu reads", size);
+  }
+  // h5py's booleans, which are read as u8: an enumeration of the bytes 0 and 1.
+  bool has_truth_values(Hid type) {
+    std::array<signed char, 2> values{};
+    if (hdf5_.H5Tget_class(type) != enumeration || hdf5_.H5Tget_size(type) != 1 || hdf5_.H5Tget_nmembers(type) != 2)
+      return false;
+    for (unsigned i = 0; i < 2; ++i) hdf5_.H5Tget_member_value(type, i, &values[i]);
+    return std::min(values[0], values[1]) == 0 && std::max(values[0], values[1]) == 1;
   }
   static bool is_signed_dtype(Dtype dtype) noexcept { return names_of(dtype).name[0] == 'i'; }
 

@@ -39,7 +39,7 @@ class Hdf5Writer:
         self.of = {}
         for name, arguments in {"H5Fcreate": "sIhh", "H5Fclose": "h", "H5Screate_simple": "ipp", "H5Screate": "i", "H5Dcreate2": "hshhhhh",
                                 "H5Dwrite": "hhhhhp", "H5Gcreate2": "hshhh", "H5Pcreate": "h", "H5Pset_chunk": "hip", "H5Pset_deflate": "hI",
-                                "H5Tcopy": "h", "H5Tset_size": "hz"}.items():
+                                "H5Tcopy": "h", "H5Tset_size": "hz", "H5Tenum_create": "h", "H5Tenum_insert": "hsp"}.items():
             function = getattr(HDF5, name)
             function.restype = ctypes.c_int64
             function.argtypes = [{"s": ctypes.c_char_p, "I": ctypes.c_uint, "i": ctypes.c_int, "h": ctypes.c_int64, "p": ctypes.c_void_p,
@@ -73,6 +73,15 @@ class Hdf5Writer:
         memory = "H5T_NATIVE_" + {"f4": "FLOAT", "f8": "DOUBLE"}.get(values.dtype.str[1:], values.dtype.name.upper())
         data = np.ascontiguousarray(values)
         assert dataset >= 0 and HDF5.H5Dwrite(dataset, self.known(memory), 0, 0, 0, data.ctypes.data) >= 0
+
+    def add_enumeration(self, name, values, stored):
+        """Each value of `values` is a member of the enumeration."""
+        kind = HDF5.H5Tenum_create(self.known(stored))
+        for i, value in enumerate(values):
+            HDF5.H5Tenum_insert(kind, b"of %d" % value, values[i:i + 1].tobytes())
+        space = HDF5.H5Screate_simple(1, (ctypes.c_uint64 * 1)(values.size), None)
+        dataset = HDF5.H5Dcreate2(self.file, name.encode(), kind, space, 0, 0, 0)
+        assert dataset >= 0 and HDF5.H5Dwrite(dataset, kind, 0, 0, 0, values.ctypes.data) >= 0
 
     def add_texts(self, name):
         text = HDF5.H5Tcopy(self.known("H5T_C_S1"))
@@ -197,6 +206,22 @@ class Hdf5Test(FormatsTest):
         self.assertEqual(self.ok("reduce", self.path("one.h5"), "--op", "sum"), b"45\n")
         with open(self.path("one.h5"), "rb") as file:
             self.assertEqual(self.ok("reduce", "-", "--op", "sum", stdin=file.read()), b"45\n")
+
+    def test_enumerations(self):
+        if HDF5 is None:
+            self.assertIn("libhdf5-103-1", self.ok("formats").decode())
+            return
+        for stored, values, dtype in (("H5T_STD_I8LE", np.array([0, 1], "i1"), "u1"), ("H5T_STD_I8LE", np.array([1, 0], "i1"), "u1"),
+                                      ("H5T_STD_I8LE", np.array([-1, 1], "i1"), "i1"), ("H5T_STD_I8LE", np.array([0, 1, 2], "i1"), "i1"),
+                                      ("H5T_STD_U8LE", np.array([3, 255], "u1"), "u1"), ("H5T_STD_I16BE", np.array([-300, 0], ">i2"), "i2"),
+                                      ("H5T_STD_I64LE", np.array([-1, 2**62], "i8"), "i8"), ("H5T_STD_U32LE", np.array([2**32 - 1], "u4"), "u4")):
+            with self.subTest(stored=stored, values=values):
+                writer = Hdf5Writer(self.path("e.h5"))
+                writer.add_enumeration("/e", values, stored)
+                writer.close()
+                self.ok("sort", self.path("e.h5"), "-o", self.path("o.npy"))
+                found = np.load(self.path("o.npy"))
+                self.assertEqual((found.dtype, found.tolist()), (np.dtype(dtype), sorted(values.tolist())))
 
     def test_blocks(self):
         """More than is read at a time, along each axis."""
