@@ -14,12 +14,12 @@
 namespace masu_python {
 
 // Parameters that calls on tensors ask for by name: they stand at other places in other functions.
-#define MASU_ASKED_NAMES(X)                                                                                            \
-  X(axis)                                                                                                              \
-  X(dtype)                                                                                                             \
-  X(out) X(keepdims) X(ddof) X(kind) X(descending) X(initial) X(kth) X(k) X(largest) X(lengths) X(index_dtype) X(side) \
-      X(return_index) X(return_inverse) X(return_counts) X(q) X(method) X(bins) X(range) X(density) X(weights)         \
-          X(minlength)
+// clang-format off
+#define MASU_ASKED_NAMES(X) \
+  X(axis) X(dtype) X(out) X(keepdims) X(ddof) X(kind) X(descending) X(initial) X(kth) X(k) \
+  X(largest) X(lengths) X(index_dtype) X(side) X(return_index) X(return_inverse) X(return_counts) \
+  X(q) X(method) X(bins) X(range) X(density) X(weights) X(minlength)
+// clang-format on
 #define MASU_VALUE(name) name,
 enum class Name : std::uint8_t { MASU_ASKED_NAMES(MASU_VALUE) count };
 #undef MASU_VALUE

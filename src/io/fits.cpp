@@ -119,7 +119,7 @@ class FitsSource final : public ArraySource {
   double number(const char* name, double otherwise) {
     double value = otherwise;
     fits_.ffgky(file_.get(), 82, name, &value, nullptr, &status_);  // TDOUBLE
-    if (status_ != 202) {                                     // KEY_NO_EXIST
+    if (status_ != 202) {                                           // KEY_NO_EXIST
       check("the header cannot be read");
       return value;
     }

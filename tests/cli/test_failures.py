@@ -110,7 +110,7 @@ class Usage(CommandTest):
             (["histogram", "zeros:u8:3", "--channels", "17"], "--channels"),
             (["histogram", "zeros:u8:3", "--outside", "in"], "--outside takes drop or clamp"),
             (["histogram", "zeros:u8:3", "--strategy", "luck"], "lanes"),
-            (["histogram", "zeros:u8:3", "--format", "xml"], "table, csv, tsv, json, npy, raw or uhi"),
+            (["histogram", "zeros:u8:3", "--format", "xml"], "table, csv, tsv, json, npy, raw, uhi, png or pnm"),
             (["histogram", "zeros:u8:3", "--format", "csv", "--json"], "exclude each other"),
             (["histogram", "zeros:u8:3", "--device", "abacus"], "abacus"),
             (["histogram", "zeros:u8:3", "--threads", "0"], "--threads"),
