@@ -150,7 +150,7 @@ def formats() -> list[tuple[str, str, str]]:
 
 def _words(text):
     """A text of masu::io with parameters instead of the command's options, and no commands."""
-    text = re.sub(r"(: is [^:]+): .* \| masu \.\.\.$", r"\1; masu does not read it, another library must", text)
+    text = re.sub(r"(: is [^:]+): .* \| masu \.\.\.( -t comma)?(; masu reads .*)?$", r"\1; masu does not read it, another library must", text)
     return re.sub(r"--([a-z-]+) ?", lambda found: {"input-format": "format"}.get(found[1], found[1]) + "=", text.replace("'name:", "'"))
 
 

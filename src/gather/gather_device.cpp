@@ -38,9 +38,9 @@ std::vector<runtime::Define> Plan::iota_defines(Dtype dtype) const {
   return element_defines(without_sign(dtype), {{"MASU_GROUP", group}});
 }
 
-Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t offsets) {
+Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t offsets, unsigned group) {
   Plan plan;
-  plan.group = work_group(device, plan.group);
+  plan.group = group != 0 ? group : work_group(device, plan.group);
   plan.unit = call::move_unit(element_bytes, offsets);
   plan.units = static_cast<unsigned>(element_bytes / plan.unit);
   plan.most_groups = std::max(1U, device.compute_units) * (device.gpu ? tuned.groups_a_unit : groups_a_unit_cpu);

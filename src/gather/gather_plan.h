@@ -68,8 +68,8 @@ struct Plan {
   [[nodiscard]] std::uint64_t tile() const noexcept { return std::uint64_t{group} * tuned.compact_items; }
 };
 
-// `offsets`: those of all memory that holds records, or'ed.
-Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t offsets);
+// `offsets`: those of all memory that holds records, or'ed. `group`: not the one that suits the device, for tests.
+Plan make(const DeviceInfo& device, std::size_t element_bytes, std::uint64_t offsets, unsigned group = 0);
 
 std::uint64_t notes_bytes() noexcept;
 std::uint64_t scatter_bytes(std::uint64_t places) noexcept;

@@ -94,7 +94,7 @@ __kernel MASU_WORK_GROUPS(MASU_GROUP, SELECT_ROW_GROUPS) SELECT_CLUSTERS void to
       uint skipped = 0;
 #endif
       // Where no number has the threshold, and where NaNs are counted, ranks are compared alone.
-      const bool by_rank = MASU_SKIP || (MASU_FLOAT && (least == SELECT_NAN_RANK || least == 0));
+      const bool by_rank = (MASU_FLOAT && (least == SELECT_NAN_RANK || least == 0)) || MASU_SKIP;
       const MASU_VALUE value = MASU_AS_VALUE(bits_of_rank(least));
       barrier(CLK_LOCAL_MEM_FENCE);  // the sample is done with
       for (uint round = lane; round - lane < row.vectors; round += MASU_GROUP * MASU_BATCH) {

@@ -28,7 +28,7 @@ std::vector<runtime::Define> Plan::defines(Dtype dtype, std::size_t places) cons
                                                {"MASU_INDEX", unsigned_type(places)}});
 }
 
-Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count) {
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned group, std::uint64_t most_spans) {
   Plan plan;
   const unsigned units = std::max(1U, device.compute_units);
   if (count < units * little_elements) {
@@ -36,12 +36,12 @@ Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count) {
     plan.words = 1;
     plan.unroll = std::min(plan.unroll, static_cast<unsigned>(2 * size_of(dtype)));  // a step is at most a tile
   }
-  plan.group = std::max(least_group, work_group(device, plan.group));
+  plan.group = std::max(least_group, group != 0 ? group : work_group(device, plan.group));
   if (!device.gpu) plan.unroll = 1;
   plan.lead = call::workspace_alignment / size_of(dtype) - 1;
   plan.tiles = std::max<std::uint64_t>(1, (count + plan.lead + plan.tile_bits() - 1) / plan.tile_bits());
-  const std::uint64_t most_spans =
-      std::min(tuned.most_spans, units * (device.gpu ? tuned.spans_a_unit : spans_a_unit_cpu));
+  if (most_spans == 0)
+    most_spans = std::min(tuned.most_spans, units * (device.gpu ? tuned.spans_a_unit : spans_a_unit_cpu));
   plan.a_span = (plan.tiles + most_spans - 1) / most_spans;
   plan.spans = (plan.tiles + plan.a_span - 1) / plan.a_span;
   return plan;

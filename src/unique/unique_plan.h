@@ -60,8 +60,8 @@ struct Plan {
 inline constexpr std::array<std::string_view, 3> files = {"src/elements/elements.cl", "src/elements/group_scan.cl",
                                                           "src/unique/unique.cl"};
 
-// For `count` elements.
-Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count);
+// For `count` elements. `group`, `most_spans`: not those that suit the device, for tests.
+Plan make(const DeviceInfo& device, Dtype dtype, std::uint64_t count, unsigned group = 0, std::uint64_t most_spans = 0);
 
 }  // namespace masu::unique_plan
 

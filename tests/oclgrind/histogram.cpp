@@ -171,7 +171,7 @@ void count_byte_rows(const Device& device) {
     plan.groups = 2;
     const std::uint64_t slots = rule.slots;
     const DeviceRules rules(device, {std::move(rule)}, plan, {});
-    call::Kernels kernels = rules.kernels(plan);
+    call::Kernels kernels = rules.program(plan).kernels;
     const Buffer<std::uint8_t> buffer = padded(device, data);
     const Buffer<std::uint64_t> totals = device.upload(std::vector<std::uint64_t>(rows * slots + 1));
     Stream stream(device);

@@ -41,8 +41,9 @@ void sum(const Device& device, const std::vector<std::vector<T>>& columns, const
   DeviceCounter counter(
       device,
       [&](const TableUpload& upload) {
-        auto made = std::make_unique<WeightedKernels>(device, rules, std::span(&format, 1),
-                                                      WeightedOptions{.rows = rows}, count / rows, upload, trial);
+        auto made =
+            std::make_unique<WeightedKernels>(device, WeightedKernels::columns_of(device, rules), std::span(&format, 1),
+                                              WeightedOptions{.rows = rows}, count / rows, upload, trial);
         kernels = made.get();
         return made;
       },

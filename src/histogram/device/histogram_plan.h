@@ -259,6 +259,14 @@ struct Tables {
 };
 Tables tables_for(const DeviceInfo& device, const WeightFormat& format, std::uint64_t slots);
 
+// What the plan chooses on other devices. For tests/oclgrind.
+struct Trial {
+  Tables tables;
+  unsigned group = 32;
+  unsigned groups = 2;
+  unsigned unroll = 2;
+};
+
 struct Plan {
   histogram_plan::Plan base;  // of how slots are found
   WeightFormat format;

@@ -255,9 +255,11 @@ class WeightedKernels final : public SlotKernels {
  public:
   // The rules of the columns, as they find slots here.
   static std::vector<SlotRule> columns_of(const Device& device, BinRules rules);
-  // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each.
+  // `formats`: what is summed, the weights and perhaps their squares. Rows of `row_elements` elements each. `trial`: a
+  // plan for another device, for tests.
   WeightedKernels(const Device& device, std::vector<SlotRule> columns, std::span<const WeightFormat> formats,
-                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload);
+                  const WeightedOptions& options, std::uint64_t row_elements, const TableUpload& upload,
+                  const std::optional<weighted_plan::Trial>& trial = std::nullopt);
 
   [[nodiscard]] Strategy strategy() const noexcept override { return Strategy::automatic; }
   [[nodiscard]] std::uint64_t totals_bytes() const noexcept override;

@@ -137,7 +137,8 @@ std::vector<SlotRule> WeightedKernels::columns_of(const Device& device, BinRules
 
 WeightedKernels::WeightedKernels(const Device& device, std::vector<SlotRule> columns,
                                  std::span<const WeightFormat> formats, const WeightedOptions& options,
-                                 std::uint64_t row_elements, const TableUpload& upload)
+                                 std::uint64_t row_elements, const TableUpload& upload,
+                                 const std::optional<weighted_plan::Trial>& trial)
     : device_(device),
       options_(options),
       row_elements_(row_elements),
@@ -145,7 +146,13 @@ WeightedKernels::WeightedKernels(const Device& device, std::vector<SlotRule> col
       rules_(device, columns, weighted_plan::make(device.info(), columns, slots_, formats.front()).base, upload) {
   std::uint64_t first = 0;
   for (const WeightFormat& format : formats) {
-    const weighted_plan::Plan plan = weighted_plan::make(device.info(), columns, slots_, format);
+    weighted_plan::Plan plan = weighted_plan::make(device.info(), columns, slots_, format);
+    if (trial) {
+      plan.tables = trial->tables;
+      plan.base.group = trial->group;
+      plan.base.groups = trial->groups;
+      plan.base.unroll = trial->unroll;
+    }
     const auto kernels_of = [&](const weighted_plan::Plan& of) {
       return call::Kernels(device, of.base.files(), of.defines(device.info(), rules_.columns()), of.base.group);
     };
