@@ -82,6 +82,7 @@ std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsign
                              {"MASU_SKIP", false},
                              {"MASU_FROM_ROWS", true},
                              {"MASU_CLUSTER", row.cluster},
+                             {"MASU_SAMPLED", false},
                              {"MASU_HELD", row.holds},
                              {"MASU_BATCH", row.batch(dtype, gpu ? loads : 1)}});
   }

@@ -78,6 +78,7 @@ std::vector<runtime::Define> Plan::defines(Part part) const {
                    {"MASU_BATCH", gpu ? std::min<std::size_t>(tuned.sampled_batch, 2 * size_of(dtype)) : 1}});
   } else if (part == Part::finish || part == Part::rows) {
     result.push_back({"MASU_FROM_ROWS", part == Part::rows});
+    result.push_back({"MASU_SAMPLED", false});
     result.push_back({"MASU_HELD", part == Part::rows && row.holds});
     result.push_back({"MASU_BATCH", part == Part::rows ? row.batch(dtype, batch) : batch});
   } else if (part == Part::select) {
