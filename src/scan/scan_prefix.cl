@@ -75,6 +75,9 @@ typedef struct {
 #define SCAN_LOW_BITS (52 - MASU_TILE_BITS)
 #if SCAN_PAIRS
 #define SCAN_KEPT_BITS (52 + SCAN_LOW_BITS)
+#elif MASU_FP64 && !SCAN_FIXED
+// Twice an element lies below 2^51, as first_part needs, also in tiles of few elements.
+#define SCAN_KEPT_BITS (SCAN_WINDOW_TOP < 51 + MASU_TILE_BITS ? SCAN_WINDOW_TOP : 51 + MASU_TILE_BITS)
 #else
 #define SCAN_KEPT_BITS SCAN_WINDOW_TOP
 #endif

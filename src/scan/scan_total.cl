@@ -41,8 +41,15 @@ typedef struct {
   uint reset;  // whether a segment began
 } Total;
 
+// For functions that return a struct: Oclgrind does not run what LLVM makes of them where they are always inlined.
+#ifdef MASU_CUDA
+#define SCAN_INLINE MASU_INLINE
+#else
+#define SCAN_INLINE inline
+#endif
+
 // `first`, a constant: of a tile's first prefixes.
-MASU_INLINE Total joined_as(const uint first, const Total a, const Total b) {
+SCAN_INLINE Total joined_as(const uint first, const Total a, const Total b) {
   Total total;
   total.value = MASU_SEGMENTED && b.reset != 0 ? b.value : first ? pair_sum(a.value, b.value) : combine(a.value, b.value);
   total.reset = MASU_SEGMENTED ? a.reset | b.reset : 0;
@@ -99,7 +106,7 @@ inline Total total_of_lane_before(const Total x, const uint distance) {
 // The total of the work-items before this one, and in *all that of the whole group, but with `first` in the first sub-group alone. All work-items call this, and
 // meet a barrier before they come again. `totals` has room for MASU_GROUP + SCAN_SPANS totals.
 #define SCAN_SPANS ((MASU_GROUP + MASU_SPAN - 1) / MASU_SPAN)
-MASU_INLINE Total total_before_as(const uint first, const Total own, Total *all, __local ulong *totals) {
+SCAN_INLINE Total total_before_as(const uint first, const Total own, Total *all, __local ulong *totals) {
   const uint lane = (uint)get_local_id(0);
   *all = nothing();
 #if MASU_SHUFFLE_LANES > 1
