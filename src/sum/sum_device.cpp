@@ -152,7 +152,7 @@ bool SumsOnDevice::make_running(bool in_place) {
   plan_ = plan_of(device_, rule_, rows_, count_, columns_, true);
   if (count_ > sum_plan::tuned.held / 2) plan_.lines = 1;  // prefixes need as many registers
   teams_ = teams();
-  // Of many f32 of different sizes some sums are rounded, which takes those lines much longer.
+  // Some sums of many f32 of different sizes are rounded, which takes those lines much longer.
   const bool alike = rule_.dtype != Dtype::f32;
   const bool many = count_ <= most && (alike ? 8 : 2) * rows_ >= plan_.group * plan_.most_groups;
   const bool together = columns_ >= neighbours || rows_ * count_ * size_of(rule_.dtype) <= little_bytes;
