@@ -12,7 +12,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-// What is one rank's own.
+// The fields that a rank sends to the others, as JSON.
 namespace masu::io {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TextReport::Kind, count, line, first)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TextReport, left_out, places, comment_lines, rows, columns, begin_line, end_line,

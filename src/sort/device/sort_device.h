@@ -54,8 +54,8 @@ struct Payload {
 
 namespace sort_kernels {
 
-// What is sorted: keys, from one array to another, which may be the same, and what moves with them. Where memory is
-// planned, before there are arrays, they are null.
+// The arrays of a sort: the keys, the array for the result, which may be the same, and the payload that moves with the
+// keys. The pointers are null where memory is planned, before there are arrays.
 struct Arrays {
   Dtype dtype = Dtype::u8;
   Order order = Order::ascending;
