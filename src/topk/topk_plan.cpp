@@ -134,7 +134,8 @@ SampledRow sampled_row(const Plan& plan, const DeviceInfo& device, std::uint64_t
                                          : (rows > 1 ? tuned.most_row_elements : 0);
   // A row that is held is read once: so few elements take no longer than their sample.
   const bool few = k < tuned.many_wanted && plan.gpu && plan.row.holds && rows * count < tuned.least_sampled_together;
-  if (count < tuned.least_sampled || count > most || few) return result;
+  // Bytes have few values: all those that tie with the k-th pass a threshold.
+  if (count < tuned.least_sampled || count > most || few || size_of(plan.dtype) == 1) return result;
   result.group = work_group(device, device.gpu ? tuned.sampled_group : 64, 16);
   result.places = std::min(plan.places, std::max(tuned.least_gathered, std::bit_ceil(3 * k)));
   // The smallest sample after which there is room for what it lets pass.

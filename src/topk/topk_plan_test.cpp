@@ -136,8 +136,9 @@ TEST_P(TopkNvrtc, EveryKernelOfEveryKindOfElement) {
       }
       // By a work-group each: rows that fill the device.
       const Plan many = topk_plan::make(test::nvrtc_gpu(), dtype, Ranking(dtype, largest, nan), 1000, 1 << 17, 50);
-      ASSERT_NE(many.sampled.stride, 0U);
-      expect_compiles(many.files(Part::sampled), many.defines(Part::sampled), {"topk_sampled"});
+      ASSERT_EQ(many.sampled.stride == 0, dtype == Dtype::u8);  // whose values tie
+      if (many.sampled.stride != 0)
+        expect_compiles(many.files(Part::sampled), many.defines(Part::sampled), {"topk_sampled"});
       expect_compiles(plan.files(Part::short_rows), plan.defines(Part::short_rows), {"topk_short"});
     }
     for (const unsigned index_bytes : {0U, 4U, 8U}) {
