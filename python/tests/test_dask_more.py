@@ -116,7 +116,7 @@ def test_places(dtype):
             assert lazy.compute().astype(x.dtype).tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i4"])
 def test_averages(dtype):
     for count, kind in CASES:
         x, w = values(dtype, count, False), np.abs(values("f4", count, False)) + np.float32(1)
