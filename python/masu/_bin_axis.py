@@ -94,8 +94,9 @@ class Bins:
             return self
         if self._labels is not None and factor > 1:
             raise ValueError("Bins: categories cannot be put together")
-        found = Bins(self.edges[first:first + count * factor + 1:factor], label=self.label,
-                     underflow=self.underflow, overflow=self.overflow)
+        edges = self.edges[first:first + count * factor + 1:factor]  # what an infinite bin has is counted beside it, where it is cut
+        found = Bins(edges, label=self.label, underflow=self.underflow or self.edges[0] == -np.inf,
+                     overflow=self.overflow or self.edges[-1] == np.inf)
         if self._labels is not None:
             found = Bins.categories(self._labels[first:first + count], label=self.label, overflow=self.overflow)
         elif self.kind == "log" or self.kind == "integer" and factor == 1:

@@ -111,6 +111,12 @@ def count_nonzero(a, axis=None, *, keepdims=False, device=None):
     return _found(count_nonzero, lambda x: np.count_nonzero(x, axis, keepdims=keepdims), a, axis, None, keepdims, device)
 
 
+def averaged_in(dtype, weights):
+    """The dtype of a weighted average, NumPy's: of integers at least float64."""
+    common = np.promote_types(dtype, weights)
+    return np.promote_types(common, np.float64) if dtype.kind in "biu" and common.kind == "f" else common.newbyteorder("=")
+
+
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     """The weighted average, as `numpy.average`. Without weights it is `mean`, exact.
 
@@ -127,7 +133,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     plain = data is not NUMPY and by is not NUMPY and axis is None and keepdims in (_NoValue, False) and data.shape == by.shape
     if not plain or np.promote_types(data.dtype, by.dtype).num not in _kinds.FLOATS:
         return _fallback.summed("average", np.average(a, axis, weights, returned, **_given(keepdims=keepdims)), a)
-    common = np.promote_types(data.dtype, by.dtype).newbyteorder("=")
+    common = averaged_in(data.dtype, by.dtype)
     data, by = (one.reshape(-1).astype(common, copy=False) for one in (data, by))
     total = _sums.sum(by)
     if total == 0:
@@ -164,7 +170,10 @@ def take(a, indices, axis=None, out=None, mode="raise", *, device=None):
     """
     if (on := adapter(device, a, indices)) is None:
         return in_kind(take, locals())
-    return np.take(a, indices, axis, out, mode) if on is _host else _taken(a, indices, axis, mode)
+    if on is not _host:
+        return _taken(a, indices, axis, mode)
+    # NumPy (2.4.6) may not end where it wraps round; no elements are the same in both modes
+    return np.take(a, indices, axis, out, mode if mode == "raise" or np.size(a) else "clip")
 
 
 def compress(condition, a, axis=None, out=None, *, device=None):

@@ -223,8 +223,12 @@ def _columns(columns, axes, device):
         pairs = [axis._counting(column) if isinstance(axis, Bins) else (column, axis) for axis, column in zip(axes, columns)]
         others = [np.asarray(column).dtype for axis, column in zip(axes, columns)
                   if not (isinstance(axis, Bins) and axis.kind == "category") and not isinstance(column, _masu.DeviceArray)]
-        # places of categories are counted beside numbers in these' dtype
-        common = others[0] if others and others[0].itemsize > 2 and others[0].kind in "iuf" else None
+        # places of categories are counted beside numbers in these' dtype, where it holds them
+        common = next((np.dtype("u1") if one.kind == "b" else one for one in others if one.kind in "biuf"), None)
+        if common is not None and common.itemsize <= 2:
+            most = 2048 if common.kind == "f" else np.iinfo(common).max
+            common = common if all(len(edges) - 1 <= most for axis, (_, edges) in zip(axes, pairs)
+                                   if isinstance(axis, Bins) and axis.kind == "category") else None
         columns = [column.astype(common) if common is not None and isinstance(axis, Bins) and axis.kind == "category" else column
                    for axis, (column, _) in zip(axes, pairs)]
         edges = [one for _, one in pairs]

@@ -76,6 +76,7 @@ def of_numbers(totals, variances):
 def _selected(cells, d, first, count, factor):
     """Keeps `count` bins, each of `factor` old ones, from the bin `first` on; the others go to the flow bins, or beside."""
     axis, last = cells.axes[d], first + count * factor
+    kept = axis._kept(first, count, factor)
 
     def regrouped(array):
         array = _padded(array, axis, d)
@@ -89,11 +90,10 @@ def _selected(cells, d, first, count, factor):
         if len({part.dtype for part in parts}) > 1:  # int64 and uint64
             parts = [fitting(np.concatenate([part.astype(object) for part in parts]))]
         found = np.concatenate(parts)
-        lost = [0 if kept else added_up(found[end].reshape(-1)).item() for kept, end in ((axis.underflow, 0), (axis.overflow, -1))]
-        return np.moveaxis(found[not axis.underflow:count + 1 + axis.overflow], 0, d), sum(lost)
+        lost = [0 if there else added_up(found[end].reshape(-1)).item() for there, end in ((kept.underflow, 0), (kept.overflow, -1))]
+        return np.moveaxis(found[not kept.underflow:count + 1 + kept.overflow], 0, d), sum(lost)
 
-    axes = (*cells.axes[:d], axis._kept(first, count, factor), *cells.axes[d + 1:])
-    return _mapped(cells, axes, regrouped)
+    return _mapped(cells, (*cells.axes[:d], kept, *cells.axes[d + 1:]), regrouped)
 
 
 def _summed(cells, d, first, last):
@@ -248,9 +248,9 @@ class Plottable:
             return NotImplemented
         if divisor == 0:
             raise ZeroDivisionError("Histogram: division by zero")
-        cells = weighted(self._cells())
-        square = float(divisor) ** 2
-        return self._made(Cells(cells.axes, cells.totals / float(divisor), cells.squares / square,
+        cells, divisor = weighted(self._cells()), float(divisor)
+        square = divisor**2
+        return self._made(Cells(cells.axes, cells.totals / divisor, cells.squares / square,
                                 tuple(one / divisor for one in cells.beside), tuple(one / square for one in cells.beside_squares)))
 
     def __sub__(self, other):

@@ -116,7 +116,7 @@ def test_places(dtype):
             assert lazy.compute().astype(x.dtype).tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i4"])
 def test_averages(dtype):
     for count, kind in CASES:
         x, w = values(dtype, count, False), np.abs(values("f4", count, False)) + np.float32(1)
@@ -127,6 +127,45 @@ def test_averages(dtype):
         same(md.average(a), masu.average(x))
     with pytest.raises(ZeroDivisionError, match="Weights sum to zero"):
         md.average(a, weights=np.zeros(count)).compute()
+
+
+@pytest.mark.parametrize("chunks", [(0, 0, 1, 1, 0), (1, 0, 0, 0, 1), (0, 2)])
+def test_elements_beside_many_empty_chunks(chunks):
+    x = RNG.integers(0, 9, (2, 3))
+    line, a = da.from_array(x[:, 0], chunks=(chunks,)), da.from_array(x, chunks=(chunks, (0, 2, 0, 1)))
+    all_same([(md.take(line, [0, -1, 0]), x[[0, -1, 0], 0]), (md.take(a, [1, 0], 0), x[::-1]), (md.take(a, [2], 1), x[:, 2:]), (md.take(a, [5]), x[1:, 2]),
+              (md.compress([False, True], line), x[1:, 0]), (md.compress([False, True], a, 0), x[1:]), (md.cumsum(a, 1), masu.cumsum(x, 1)),
+              (md.sort(a, 0), masu.sort(x, 0))])
+
+
+@pytest.mark.parametrize("shape,axis", [((0, 0), 1), ((3, 0), 1), ((0, 3, 1), 0), ((2, 0, 3), -2)])
+@pytest.mark.filterwarnings("ignore")
+def test_lines_of_no_elements_in_several_chunks(shape, axis):
+    for dtype, keepdims in itertools.product(("u8", "f4"), (False, True)):
+        x = np.empty(shape, dtype)
+        a = da.from_array(x, chunks=tuple((0, 0) if n == 0 else (1,) * n for n in shape))
+        all_same([(md.count_nonzero(a, axis, keepdims), masu.count_nonzero(x, axis, keepdims=keepdims)), (md.sum(a, axis, None, keepdims), masu.sum(x, axis, keepdims=keepdims)),
+                  (md.cumsum(a, axis), x if dtype == "f4" else x.astype("u8")), (md.sort(a, axis), x)])
+        for q in (0.5, [0.25, 0.5]):
+            found = md.nanquantile(a, q, axis, keepdims=keepdims)
+            wanted = np.full((*np.shape(q), *(1 if i == axis % x.ndim else n for i, n in enumerate(shape) if keepdims or i != axis % x.ndim)), np.nan)
+            assert found.shape == wanted.shape and np.array_equal(found.compute(), wanted, equal_nan=True)
+
+
+def test_two_arrays_of_no_elements_in_other_chunks():
+    for one, other in (((0,), (0, 0)), ((0, 0, 0), (0,))):
+        a, b = (da.from_array(np.empty(0), chunks=(chunks,)) for chunks in (one, other))
+        assert md.dot(a, b).compute() == 0 and md.histogram(a, 3, (0, 3), weights=b)[0].compute().tolist() == [0, 0, 0]
+        assert md.bincount(a.astype("u1"), b, 2).compute().tolist() == [0, 0] and not md.histogram2d(a, b, 2, ((0, 1), (0, 1)))[0].compute().any()
+
+
+@pytest.mark.parametrize("dtype", ["u8", "i1", "f4", "f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_quantiles_of_nothing_are_no_integers(dtype):
+    x = da.from_array(np.ones(3, dtype), chunks=2)
+    for a in (da.from_array(np.empty(0, dtype), chunks=2), x[x != x]):
+        for found in (md.nanquantile(a, 0.5, method="nearest"), md.nanpercentile(a, [5, 9], method="lower"), md.nanmedian(a)):
+            assert np.isnan(found.compute()).all() and found.compute().dtype == ("f4" if dtype == "f4" else "f8")
 
 
 @pytest.mark.parametrize("call,kind,words", [

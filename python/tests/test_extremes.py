@@ -182,6 +182,26 @@ def test_averages():
         masu.average(x.reshape(10, 100), 0, w[:10])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("weights", DTYPES)
+@pytest.mark.filterwarnings("ignore")
+def test_dtypes_of_averages(dtype, weights):
+    x, by = np.array([1, 0, 1, 1], dtype), np.array([1, 1, 0, 1], weights)
+    for returned in (False, True):
+        found, wanted = (np.array(f(x, weights=by, returned=returned)) for f in (masu.average, np.average))
+        assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
+
+
+def test_takes_of_no_elements():
+    for shape, axis, indices in (((0, 3, 0), 0, 3), ((0, 3, 0), 1, [3, -1]), ((2, 0), 0, [5]), ((0,), 0, np.empty(0, int))):
+        found = masu.take(np.zeros(shape), indices, axis, mode="wrap")
+        assert found.shape == (*shape[:axis], *np.shape(indices), *shape[axis + 1:])
+    for shape, axis in (((0, 3), 0), ((0,), None), ((0, 3), 5)):
+        for mode in ("raise", "wrap", "clip"):
+            with pytest.raises(IndexError):
+                masu.take(np.zeros(shape), [1, 2], axis, mode=mode)
+
+
 @pytest.mark.parametrize("dtype", [*DTYPES, "U2", "c8"])
 def test_orders_by_several_keys(dtype):
     keys = [values("u1", 1000) % 5, values("f4", 1000), values(dtype if dtype[0] not in "Uc" else "u1", 1000).astype(dtype)]

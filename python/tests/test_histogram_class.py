@@ -2,6 +2,7 @@
 """masu.Histogram: its numbers, and that other programs draw it as it is."""
 
 import copy
+import fractions
 import math
 import pathlib
 import pickle
@@ -188,3 +189,32 @@ def test_the_example_draws_its_charts(tmp_path):
 def test_messages_of_odd_data(a, options, kind, words):
     with pytest.raises(kind, match=words):
         masu.Histogram.of(a, 2, **options)
+
+
+def test_what_an_infinite_bin_has_is_beside_the_others_where_it_is_cut():
+    for bins in ([-np.inf, 0, 1, 2], [0, 1, 2, np.inf], [-np.inf, 0, 1, np.inf]):
+        h = masu.Histogram.of([-5, 0.5, 0.6, 1.5, 9], bins)
+        for part in (h[1:], h[:2], h[1:2], h[1::masu.rebin(2)], h[1:][:1]):
+            assert part.n == h.n == 5 and part == masu.Histogram.of([-5, 0.5, 0.6, 1.5, 9], part.edges)
+        j = masu.JointHistogram.of(([-5, 0.5, 0.6, 1.5, 9], [1.0, 2, 3, 4, 5]), [masu.Bins(bins), masu.Bins([0, 3, np.inf])])
+        part = j[1:, :1]
+        assert part.n == j.n == 5 and part.project(0) == h[1:] and part.values(flow=True).sum() == 5
+        assert h[::masu.rebin(3)] == masu.Histogram.of([-5, 0.5, 0.6, 1.5, 9], bins[::3])
+
+
+@pytest.mark.parametrize("divisor", [3, np.int8(3), np.float64(3), np.float32(3), np.float16(3), fractions.Fraction(3)])
+def test_a_divisor_of_any_kind_divides_what_is_in_no_bin(divisor):
+    points = [[0.5, 9.0, np.nan], [0.5, 0.5, 0.5]]
+    for h in (masu.Histogram.of(points[0], 2, (0, 2)), masu.JointHistogram.of(points, (2, 3), ((0, 2), (0, 3)))):
+        found = h / divisor
+        assert found == h / 3.0 and found.nan == 1 / 3 and type(found.nan) is float
+        assert type(found).from_uhi(found.to_uhi()) == found == type(found).frombytes(found.tobytes())
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "f2", "i4", "f4", "f8"])
+@pytest.mark.filterwarnings("ignore")
+def test_categories_beside_small_numbers(dtype):
+    names, numbers = ["a", "b", "z", "b"], np.array([1, 0, 1, 3], dtype)
+    bins = [masu.Bins.categories(["a", "b"]), masu.Bins([0, 1, 2])]
+    found = masu.JointHistogram.of((names, numbers), bins).values(flow=True).tolist()
+    assert found == [[0, 0, 1, 0], [0, 1, int(dtype == "?"), int(dtype != "?")], [0, 0, 1, 0]]

@@ -102,7 +102,7 @@ def topk(a, k, axis=-1, *, largest=True, split_every=None, device=None):
     axis = normalize_axis_index(axis, a.ndim)
     k = _order.number_of_first(k, a.shape[axis])  # an unknown length is looked at later
     if a.ndim > 1:
-        a = a.rechunk({axis: -1})
+        a = _graph.filled(a).rechunk({axis: -1})
     tasks = _graph.Tasks("topk", a, k, axis, largest, split_every, device, over=[a])
     if a.ndim == 1:
         parts = [tasks.total(partial(_graph.state_of, partial(TopkAccumulator, a.dtype, k, largest=largest), device), _graph.merged,

@@ -111,17 +111,27 @@ def aligned(function, b, a):
     """`b` with the chunks of `a`; where sizes are not known, their numbers are those of `a`."""
     if b.chunks == a.chunks or math.isnan(a.size) and b.numblocks == a.numblocks:
         return b
-    return known(function, b).rechunk(known(function, a).chunks)
+    chunks = known(function, a).chunks
+    return known(function, b).rechunk(chunks) if b.size else _nothing(b, b.shape, chunks)
+
+
+def _nothing(a, shape, chunks=-1):
+    """No elements, in these chunks, which Dask's `rechunk` does not make."""
+    return da.from_array(np.empty_like(a._meta, shape=shape), chunks)
+
+
+def filled(a):
+    """The array without empty chunks, with which some of Dask's functions fail."""
+    if not any(0 in sizes for sizes in a.chunks):
+        return a
+    return a.rechunk(tuple(tuple(n for n in sizes if n) for sizes in a.chunks)) if a.size else _nothing(a, a.shape)
 
 
 def flat(a):
     """The array with one axis, in NumPy's order."""
     if a.ndim == 1:
         return a
-    # Dask's ravel fails where chunks are empty
-    if a.size == 0:
-        return da.from_array(np.empty_like(a._meta, shape=(0,)), chunks=-1)
-    return a.rechunk(tuple(tuple(n for n in sizes if n) or (0,) for sizes in a.chunks)).ravel()
+    return filled(a).ravel() if a.size else _nothing(a, (0,))
 
 
 def blocks(a):
@@ -318,7 +328,7 @@ def along(function, a, axes, dtype, keepdims=False, front=()):
     """function(block, axis=axes) of whole lines; `axes` become one element each, or are dropped. `front`: the shape of the axes
     that a result has before the others.
     """
-    a = a.rechunk(dict.fromkeys(axes, -1))
+    a = filled(a).rechunk(dict.fromkeys(axes, -1))
     kept = [(1,) if i in axes else c for i, c in enumerate(a.chunks) if keepdims or i not in axes]
     chunks = (*((n,) for n in front), *kept)
     work = partial(run, _block, function, axes[0] if len(axes) == 1 else axes, keepdims, front, dtype)
@@ -331,4 +341,5 @@ def _block(function, axis, keepdims, front, dtype, block):
     left = tuple(1 if i in axes else n for i, n in enumerate(block.shape) if keepdims or i not in axes)
     if 0 in left:  # NumPy's functions of q fail
         return np.empty((*front, *left), dtype)
-    return computed(function, block, axis=axis, **({"keepdims": True} if keepdims else {}))
+    found = computed(function, block, axis=axis, **({"keepdims": True} if keepdims else {}))
+    return found if block.size else np.full((*front, *left), found)  # NumPy's nan functions of nothing forget the shape of q

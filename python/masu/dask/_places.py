@@ -31,7 +31,7 @@ def cumsum(a, axis=None, dtype=None, *, device=None):
     a, axis = (_graph.flat(a), 0) if axis is None else (a, normalize_axis_index(axis, a.ndim))
     if a.ndim > 1 or a.numblocks[0] < 2:
         work = partial(_graph.run, partial(_graph.computed, _sums.cumsum, axis=axis, dtype=dtype, device=device))
-        lines = _graph.known("cumsum", a).rechunk({axis: -1}) if a.ndim > 1 else a
+        lines = _graph.filled(_graph.known("cumsum", a)).rechunk({axis: -1}) if a.ndim > 1 else a
         return lines.map_blocks(work, dtype=result, meta=np.empty((0,) * a.ndim, result))
     tasks = _graph.Tasks("cumsum", a, result, device, over=[a])
     first, *others = _graph.blocks(a)
@@ -128,7 +128,7 @@ def take(a, indices, axis=None):
     [7, 2]
     """
     a = _graph.taken("take", a)
-    return da.take(*((_graph.flat(a), indices, 0) if axis is None else (a, indices, axis)))
+    return da.take(_graph.filled(a if axis is not None else _graph.flat(a)), indices, 0 if axis is None else axis)
 
 
 def compress(condition, a, axis=None):
@@ -139,4 +139,4 @@ def compress(condition, a, axis=None):
     [0, 2]
     """
     a = _graph.taken("compress", a)
-    return da.compress(condition, *((_graph.flat(a), 0) if axis is None else (a, axis)))
+    return da.compress(condition, _graph.filled(a if axis is not None else _graph.flat(a)), 0 if axis is None else axis)

@@ -87,6 +87,8 @@ def _found(function, numpys, a, options, front, axis, keepdims, recompute, split
     _graph.options(name, split_every)
     # NumPy's dtype, and its errors for q and method
     dtype = np.asarray(numpys(np.zeros(3, a.dtype), **options)).dtype
+    if a.size == 0 and name.startswith("nan"):
+        dtype = np.result_type(dtype, np.float16 if a.dtype.kind == "f" else np.float64)
     axes = _graph.axes_of(a, axis)
     if axes is not None:
         return _graph.along(partial(function, **options), a, axes, dtype, keepdims, front)
@@ -322,7 +324,8 @@ def _places(plan):
 
 def _computed(name, shape, dtype, plan, zeros=None):
     """The result of the elements that were found, zeros with their signs."""
-    if not plan.size and name.startswith("nan"):
+    if not plan.size and name.startswith("nan"):  # of integers too
+        dtype = np.result_type(dtype, np.float16 if plan.dtype.kind == "f" else np.float64)
         return np.asarray(getattr(np, name)(np.full(1, np.nan, dtype), **plan.options), dtype).reshape(shape)[()]
     if not plan.size:
         return np.asarray(plan.function(np.empty(0, plan.dtype), **plan.options), dtype).reshape(shape)[()]

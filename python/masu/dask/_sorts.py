@@ -56,7 +56,7 @@ def _sorted(of, a, axis, device):
         a, axis = _graph.flat(a), 0 if axis is None else axis
     axis = normalize_axis_index(axis, a.ndim)
     if a.ndim > 1 or a.numblocks[0] < 2:
-        whole = a if a.numblocks[axis] == 1 else a.rechunk({axis: -1})
+        whole = a if a.numblocks[axis] == 1 else _graph.filled(a).rechunk({axis: -1})
         return whole.map_blocks(partial(_graph.run, _block, of, axis, device), dtype=dtype, meta=_graph.empty_like(a, a.ndim, dtype))
     tasks = _graph.Tasks(name, a, device, over=[a])
     begins = tasks.begins(a)

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from .. import _kinds, _moments, _sums
+from .._extremes import averaged_in
 from .._sum_accumulator import SumAccumulator
 from . import _graph
 
@@ -95,7 +96,7 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False, *, split
         return mean(a, axis, keepdims=keepdims, split_every=split_every, device=device)
     a = _graph.taken("average", a)
     by = a if weights is None else _graph.taken("average", weights)
-    common = np.promote_types(a.dtype, by.dtype).newbyteorder("=")
+    common = averaged_in(a.dtype, by.dtype)
     if weights is None or axis is not None or keepdims or a.ndim != by.ndim or common.kind != "f":
         raise TypeError("average: returned needs weights; with these axis must be None, keepdims False, one array of floats, and both of one shape")
     parts = [_graph.flat(one).astype(common) for one in (a, by)]
