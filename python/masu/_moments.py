@@ -77,7 +77,7 @@ def _found(function, numpys, a, axis, dtype, out, keepdims, where, device, **mor
     data, found = NUMPY if less is None else _host.data(a) if on is _host else a, NUMPY
     if data is not NUMPY and (where is _NoValue or where is True and on is not _host):
         found = _moment(on, numpys, data, axis, dtype, out, less, keepdims, device)
-    elif data is not NUMPY and out is None and (on is not _host or axis is None and keepdims is _NoValue):
+    elif data is not NUMPY and out is None and (on is not _host or axis is None):
         axes, shape = on.reduced(data, axis, keepdims)
         data = on.chosen(numpys.__name__, data, where, axes)
         if data is not NUMPY:

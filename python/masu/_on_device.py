@@ -195,9 +195,13 @@ def joined(*parts):
 
 
 def converted(array, dtype):
-    """`array` in another dtype, integers modulo its range."""
+    """`array` in another dtype, integers modulo its range; in bool whether elements are not zero."""
     if array.dtype == dtype:
         return array
+    if dtype == np.bool and array.size:
+        found = empty(array, "i64")
+        _masu.reduce_rows(array.reshape(-1, 1), "count_nonzero", found, found, array.device)
+        array = found
     result = empty(array, dtype_name(dtype))
     if array.size:
         _masu.convert(array, result, array.device)

@@ -76,6 +76,9 @@ def test_chosen_elements(device):
             found = masu.var(data, where=where, dtype=dtype, ddof=1, device=device)
             same(found, np.dtype(wanted).type(rounded(exact(chosen, 1), wanted)))
             same(masu.std(data, where=where, dtype=dtype, device=device), masu.std(chosen, dtype=dtype))
+            for name in ("mean", "var", "std"):
+                kept = getattr(masu, name)(data, where=where, dtype=dtype, keepdims=True, device=device)
+                same(kept, getattr(masu, name)(chosen, dtype=dtype).reshape((1,) * data.ndim))
     x = np.array([1.0, 2.0, 5.0])
     for options in ({"where": np.zeros(3, bool)}, {"where": [True, False, True]}, {"where": True}, {"where": x > 9, "axis": 0},
                     {"where": np.array([1, 0, 1])}, {"where": x > 1, "keepdims": True}, {"where": x > 1, "dtype": "i4"},

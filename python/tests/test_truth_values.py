@@ -118,3 +118,13 @@ def test_dask():
     assert masu.dask.bincount(lazy).compute().tolist() == [4000, 6000]
     assert masu.dask.histogram(lazy, 2, (0, 1))[0].compute().tolist() == [4000, 6000]
     assert masu.dask.sort(lazy).compute().view("u1").tolist() == [0] * 4000 + [1] * 6000
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", ["i2", "u4", "i8", "f2", "f4", "f8"])
+def test_numbers_become_truth_values_on_devices_too(device, dtype):
+    x = np.array([0, 1, 256, 255, 512, 0, 3] if dtype[0] != "f" else [0, 0.5, 256, -0.0, 2.0**-20, np.nan, -np.inf], dtype)
+    for data in (x, x.reshape(7, 1), x[:0]):
+        found = masu.convert(masu.to_device(data, device), "?").get()
+        alike(found, data.astype("?"), (device, dtype))
+    assert masu.convert(masu.to_device(np.uint8([0, 0x80, 1, 0x38]), device), "?", format="float8_e4m3fn").get().tolist() == [False, False, True, True]
