@@ -121,6 +121,9 @@ def _chosen(function, a, weights, sought, q, axis, keepdims, method, skips=False
 def here(function, plain, a, weights, axis, out, keepdims, **options):
     """The same of data in host memory."""
     data, by = _host.data(a), _kinds.as_numpy(weights)
+    if plain is not None and data is not NUMPY and isinstance(axis, int) and -data.ndim <= axis < data.ndim and by.shape == (data.shape[axis],):
+        # weights of an axis, of which NumPy's nan functions (2.4.6) take the first line alone
+        weights = by = np.broadcast_to(np.expand_dims(by, tuple(range(1, data.ndim - axis % data.ndim))), data.shape)
     fits = data is not NUMPY and type(by) is np.ndarray and by.dtype.num in _kinds.NATIVE and (plain is None or by.shape == data.shape)
     if fits and (out is None or type(out) is np.ndarray):
         try:

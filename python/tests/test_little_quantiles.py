@@ -220,7 +220,12 @@ def test_known_values(limit):
             options = {"weights": by, "method": "inverted_cdf"}
             assert masu.quantile(data, 0.5, **options) == masu.percentile(data, 50, **options) == place
             assert masu.nanquantile(data * 1.0, 0.5, **options) == place
-            assert masu.quantile(np.stack([data, data]), [0.5, 0.5], axis=1, **options).tolist() == [[place] * 2] * 2
+            for function in (masu.quantile, masu.nanquantile):  # NumPy's nan functions raise IndexError
+                for a, axis in ((np.stack([data, data]), 1), (np.stack([data, data], 1) * 1.0, -2)):
+                    assert function(a, [0.5, 0.5], axis=axis, **options).tolist() == [[place] * 2] * 2
+            assert masu.nanpercentile([[np.nan, 2], [3, np.nan], [5, 6]], 50, axis=0, weights=[1, 1, 3], method="inverted_cdf").tolist() == [5, 6]
+            with pytest.raises(ValueError, match="all zero"):
+                masu.nanquantile([[1.0, np.nan], [2, 3]], 0.5, axis=1, weights=[0, 1], method="inverted_cdf")
             assert masu.quantile(masu.to_device(data, "cpu"), 0.5, **options).get() == place
 
 
