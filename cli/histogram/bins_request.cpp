@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <span>
 
@@ -344,55 +343,35 @@ Dtype BinsFinder::edge_dtype(bool joint) const {
   return own ? arithmetic_dtype(dtype_) : Dtype::f64;
 }
 
-BinsFinders::BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
-                         const Device& device) {
+std::vector<BinsFinder> bins_finders(std::span<const BinsRequest> requests, std::size_t columns,
+                                     const io::SourceInfo& info, const Device& device) {
   if (requests.size() != 1 && requests.size() != columns) {
     usage_error("bins are given for {} columns, {} has {}", requests.size(), info.name, columns);
   }
-  for (std::size_t i = 0; i < columns; ++i) {
-    finders_.emplace_back(requests[requests.size() == 1 ? 0 : i], info, device);
-  }
+  std::vector<BinsFinder> finders;
+  for (std::size_t i = 0; i < columns; ++i) finders.emplace_back(requests[requests.size() == 1 ? 0 : i], info, device);
+  return finders;
 }
 
-bool BinsFinders::wants_data() const {
-  return std::any_of(finders_.begin(), finders_.end(), [](const BinsFinder& finder) { return finder.wants_data(); });
+bool want_data(std::span<const BinsFinder> finders) {
+  return std::ranges::any_of(finders, &BinsFinder::wants_data);
 }
 
-void BinsFinders::add(std::span<const ArrayView> piece) {
-  const ArrayView& first = piece.front();
-  const std::size_t stride = finders_.size() / piece.size();
-  for (std::size_t i = 0; i < finders_.size(); ++i) {
-    if (!finders_[i].wants_data()) continue;
+void look_at(std::span<BinsFinder> finders, std::span<const ArrayView> piece) {
+  const std::size_t stride = finders.size() / piece.size();
+  for (std::size_t i = 0; i < finders.size(); ++i) {
+    if (!finders[i].wants_data()) continue;
     if (stride == 1) {
-      finders_[i].add(piece[i]);
+      finders[i].add(piece[i]);
       continue;
     }
-    const std::size_t size = size_of(first.dtype);
-    std::vector<std::byte> column(first.count / stride * size);
-    const auto* from = static_cast<const std::byte*>(first.data) + i * size;
-    for (std::size_t at = 0; at < column.size(); at += size, from += stride * size) {
-      std::memcpy(column.data() + at, from, size);
-    }
-    finders_[i].add({first.dtype, column.data(), first.count / stride});
+    dispatch(piece.front().dtype, [&]<class T>(TypeTag<T>) {
+      const T* const values = static_cast<const T*>(piece.front().data) + i;
+      std::vector<T> column(piece.front().count / stride);
+      for (std::size_t k = 0; k < column.size(); ++k) column[k] = values[k * stride];
+      finders[i].add(ArrayView(column));
+    });
   }
-}
-
-void BinsFinders::end_pass() {
-  for (BinsFinder& finder : finders_) {
-    if (finder.wants_data()) finder.end_pass();
-  }
-}
-
-std::vector<Bins> BinsFinders::bins() const {
-  std::vector<Bins> bins;
-  for (const BinsFinder& finder : finders_) bins.push_back(finder.bins());
-  return bins;
-}
-
-std::vector<Dtype> BinsFinders::edge_dtypes(bool joint) const {
-  std::vector<Dtype> dtypes;
-  for (const BinsFinder& finder : finders_) dtypes.push_back(finder.edge_dtype(joint));
-  return dtypes;
 }
 
 }  // namespace masu::cli

@@ -159,7 +159,7 @@ void write_named_json(const HistogramResult& result, const WriteOptions& options
 // Counts of texts, or of bins of instants, by where they begin.
 plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options);
 
-// Pictures (histogram_plot.cpp).
+// Pictures (pictures.cpp).
 
 struct PictureOptions {
   std::string path;  // its ending says the format, or it is "svg:-"
@@ -264,23 +264,12 @@ class BinsFinder {
   std::optional<ValueRange> range_;
 };
 
-// Those of the columns of an input.
-class BinsFinders {
- public:
-  // One request for all of the columns, or one for each.
-  BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
-              const Device& device);
-  [[nodiscard]] bool wants_data() const;
-  // The columns, or all of them interleaved in one.
-  void add(std::span<const ArrayView> piece);
-  void end_pass();
-  [[nodiscard]] std::vector<Bins> bins() const;
-  [[nodiscard]] std::vector<Dtype> edge_dtypes(bool joint) const;
-  [[nodiscard]] const BinsFinder& front() const { return finders_.front(); }
-
- private:
-  std::vector<BinsFinder> finders_;
-};
+// Those of the columns of an input, from one request for all of them, or one for each.
+std::vector<BinsFinder> bins_finders(std::span<const BinsRequest> requests, std::size_t columns,
+                                     const io::SourceInfo& info, const Device& device);
+bool want_data(std::span<const BinsFinder> finders);
+// The columns of a piece, or all of them interleaved in one.
+void look_at(std::span<BinsFinder> finders, std::span<const ArrayView> piece);
 
 // --weights: the exact sum of the weights in each bin instead of a count.
 struct WeightedJob {
@@ -327,9 +316,15 @@ struct HistogramInput {
   std::size_t columns = 1;                           // of a joint histogram
   bool weighted = false;
 
-  // The values of all ranks, and the bytes of this rank, those of the weights too.
-  [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
+  // Bytes of this rank, those of the weights too.
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
+  // Gives each rank its part, collective: how many of the rows it has, and the number of all values, where it is known
+  // or must be.
+  struct Share {
+    std::uint64_t rows = 0;
+    std::optional<std::uint64_t> values;
+  };
+  Share share(const HistogramJob& job);
   // Notes and reports of all sources, complete after they have been read.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] NamedReports texts() const;
