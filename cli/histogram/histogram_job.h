@@ -175,10 +175,6 @@ void check_picture(const PictureOptions& asked, std::size_t inputs, bool weighte
 // Channels, groups and inputs over one axis, rows and two columns as a map. A joint histogram has 1 or 2 columns here.
 void write_picture(std::span<const HistogramResult> results, const WriteOptions& options, const PictureOptions& asked);
 
-bool is_calendar_unit(std::string_view word);
-// Edges of whole units between two instants: minute, hour, day, month, year; "": of what makes up to 60 bins.
-std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const std::string& unit,
-                                   const std::string& name);
 // The threshold, null where fewer than two bins have counts, and the levels, all 0 where nothing was counted.
 std::string otsu_text(const Histogram& histogram);
 std::vector<std::uint16_t> levels_of(const Histogram& histogram);
