@@ -147,16 +147,12 @@ unsigned output_width() {
   return 80;
 }
 
-bool utf8_locale() {
-  // Only the character type: numbers must keep their point.
-  static const bool utf8 = std::setlocale(LC_CTYPE, "") != nullptr && std::string_view(nl_langinfo(CODESET)) == "UTF-8";
-  return utf8;
-}
-
 bool block_characters() {
   const char* const term = std::getenv("TERM");
   const std::string_view name = term == nullptr ? "" : term;
-  return utf8_locale() && !(is_terminal(STDOUT_FILENO) && (name == "dumb" || name == "linux"));
+  // Only the character type of the user's locale: numbers must keep their point.
+  static const bool utf8 = std::setlocale(LC_CTYPE, "") != nullptr && std::string_view(nl_langinfo(CODESET)) == "UTF-8";
+  return utf8 && !(is_terminal(STDOUT_FILENO) && (name == "dumb" || name == "linux"));
 }
 
 bool colours() {

@@ -122,8 +122,6 @@ unsigned output_width();
 inline std::size_t columns_of_text(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
-// True when the user's locale can show characters beyond ASCII.
-bool utf8_locale();
 // Whether charts may have block characters: a console (TERM=linux) and TERM=dumb lack them.
 bool block_characters();
 // Whether it may have colours: a terminal, but for TERM=dumb and where NO_COLOR is set.

@@ -52,28 +52,21 @@ void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
   });
 }
 
-namespace {
-// What the elements stand for, a line each; as fields of CSV where they are `fields`.
-void write_names(const ArrayView& array, const io::ValueNames& names, bool fields, const Lines& to) {
-  std::array<std::string, most_tasks> lines;
-  std::uint64_t count = 0;
-  for (std::uint64_t done = 0; done < array.count; done += count) {
-    count = std::min(array.count - done, lines_of_task * most_tasks);
-    runtime::parallel_parts(count, lines_of_task, [&](std::uint64_t first, std::uint64_t end) {
-      std::string& own = lines[first / lines_of_task];
-      for (std::uint64_t i = done + first; i < done + end; ++i) {
-        const std::string text = value_text(array, i, &names);
-        own += fields ? csv_field(text) : text;
-        own += '\n';
-      }
+void write_texts(std::uint64_t count, const MakeTexts& make, const Lines& to) {
+  constexpr std::uint64_t most_parts = 64;
+  std::vector<std::string> parts(std::min(most_parts, count / lines_of_task + 1));
+  std::uint64_t some = 0;
+  for (std::uint64_t done = 0; done < count; done += some) {
+    some = std::min(count - done, parts.size() * lines_of_task);
+    runtime::parallel_parts(some, lines_of_task, [&](std::uint64_t first, std::uint64_t end) {
+      make(done + first, done + end, parts[first / lines_of_task]);
     });
-    for (std::string& own : lines) {
-      if (!own.empty()) to(own);
-      own.clear();
+    for (std::string& part : parts) {
+      to(part);
+      part.clear();
     }
   }
 }
-}  // namespace
 
 bool is_standard_output(const std::string& path) {
   return path.empty() || path == "-";
@@ -203,7 +196,16 @@ void ArrayOutput::begin(Dtype dtype, std::span<const std::uint64_t> shape, bool 
 }
 
 void ArrayOutput::each_bytes(const ArrayView& piece, const Lines& take) {
-  if (is_text(form_) && names_) return write_names(piece, *names_, form_ != ResultForm::table, take);
+  if (is_text(form_) && names_) {
+    // What the elements stand for, a line each.
+    const auto make = [&](std::uint64_t first, std::uint64_t end, std::string& lines) {
+      for (std::uint64_t i = first; i < end; ++i) {
+        const std::string text = value_text(piece, i, names_.get());
+        (lines += form_ != ResultForm::table ? csv_field(text) : text) += '\n';
+      }
+    };
+    return write_texts(piece.count, make, take);
+  }
   if (is_text(form_)) write_lines(piece, take, &lines_);
   else take({static_cast<const char*>(piece.data), piece.count * size_of(piece.dtype)});
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <array>
+#include <future>
 #include <limits>
 
 namespace masu::cli {
@@ -23,91 +24,119 @@ std::uint64_t chunk_bytes(const Device& device, std::uint64_t sources, std::opti
   return std::min(allowed.value_or(most), most);
 }
 
-ChunkReader::ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress)
-    : source_(source), progress_(progress), channels_(channels), bytes_(bytes) {}
-
-ChunkReader::~ChunkReader() {
-  if (ahead_.valid()) ahead_.wait();
-}
-
-std::uint64_t ChunkReader::elements(std::uint64_t bytes) const {
-  const std::uint64_t pixel = std::uint64_t{size_of(source_.info().dtype)} * channels_;
-  return std::max<std::uint64_t>(1, bytes / pixel) * channels_;
-}
-
-void ChunkReader::allocate() {
-  const io::SourceInfo& info = source_.info();
-  // One buffer where everything fits into it, else two of half the size.
-  const bool one = info.count && *info.count <= elements(bytes_);
-  capacity_ =
-      one ? std::max<std::uint64_t>(1, (*info.count + channels_ - 1) / channels_) * channels_ : elements(bytes_ / 2);
-  for (unsigned i = 0; i < (one ? 1U : 2U); ++i) {
-    buffers_[i] = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(info.dtype));
+// Reads a source piece by piece, whole pixels at a time: in place where the source can give views, else one piece ahead
+// of the caller when there are several.
+class ChunkReader {
+ public:
+  // Holds at most `bytes` of the data, but at least one pixel of `channels` values.
+  ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress)
+      : source_(source), progress_(progress), channels_(channels), bytes_(bytes) {}
+  ~ChunkReader() {
+    if (ahead_.valid()) ahead_.wait();
   }
-}
+  ChunkReader(const ChunkReader&) = delete;
+  ChunkReader& operator=(const ChunkReader&) = delete;
 
-std::uint64_t ChunkReader::fill(unsigned buffer) {
-  const auto began = Clock::now();
-  const std::uint64_t count = read_elements(source_, buffers_[buffer].get(), capacity_);
-  seconds_ += since(began);
-  return count;
-}
-
-void ChunkReader::check_pixels(std::uint64_t count) const {
-  if (count % channels_ == 0) return;
-  usage_error("--channels {} must divide the number of values of {}", channels_, source_.info().name);
-}
-
-ArrayView ChunkReader::next() {
-  if (!in_place_) return next_copy();
-  const std::optional<ArrayView> view = source_.view(elements(bytes_ < little_bytes ? bytes_ : view_bytes));
-  in_place_ = view.has_value();
-  if (!in_place_) {
-    allocate();
-    return next_copy();
+  // The next piece, valid until the next call; empty at the end. Only then is it sure that the pieces were the data.
+  ArrayView next() {
+    if (!in_place_) return next_copy();
+    const std::optional<ArrayView> view = source_.view(elements(bytes_ < little_bytes ? bytes_ : view_bytes));
+    in_place_ = view.has_value();
+    if (!in_place_) {
+      allocate();
+      return next_copy();
+    }
+    check_pixels(view->count);
+    progress_.advance(view->count * size_of(view->dtype));
+    return *view;
   }
-  check_pixels(view->count);
-  progress_.advance(view->count * size_of(view->dtype));
-  return *view;
-}
 
-ArrayView ChunkReader::next_copy() {
-  const Dtype dtype = source_.info().dtype;
-  if (replay_) {
-    replay_ = false;
-    pieces_ = 1;
-    return {dtype, buffers_[0].get(), first_count_};
+  // Back to the first piece. What was read whole in one piece is not read again.
+  void rewind() {
+    if (ahead_.valid()) ahead_.wait();
+    ahead_ = {};
+    if (!in_place_ && ended_ && pieces_ <= 1) {  // all of it is still in the first buffer
+      replay_ = pieces_ == 1;
+      return;
+    }
+    source_.rewind();
+    current_ = 1;
+    pieces_ = 0;
+    ended_ = false;
   }
-  if (ended_) return {dtype, nullptr, 0};
-  const bool two = buffers_[1] != nullptr;
-  current_ = two ? 1 - current_ : 0;
-  const std::uint64_t count = ahead_.valid() ? ahead_.get() : fill(current_);
-  check_pixels(count);
-  // A full single buffer is the whole input if the source keeps its word; a second read would destroy the data.
-  ended_ = count < capacity_ || !two;
-  if (!ended_) {
-    const bool pays = capacity_ * size_of(dtype) >= ahead_bytes;
-    ahead_ = std::async(pays ? std::launch::async : std::launch::deferred,
-                        [this, other = 1 - current_] { return fill(other); });
-  }
-  if (count == 0) return {dtype, nullptr, 0};
-  if (pieces_++ == 0) first_count_ = count;
-  progress_.advance(count * size_of(dtype));
-  return {dtype, buffers_[current_].get(), count};
-}
 
-void ChunkReader::rewind() {
-  if (ahead_.valid()) ahead_.wait();
-  ahead_ = {};
-  if (!in_place_ && ended_ && pieces_ <= 1) {  // all of it is still in the first buffer
-    replay_ = pieces_ == 1;
-    return;
+  // Time spent in the source.
+  [[nodiscard]] double seconds() const { return seconds_; }
+
+ private:
+  [[nodiscard]] std::uint64_t elements(std::uint64_t bytes) const {
+    const std::uint64_t pixel = std::uint64_t{size_of(source_.info().dtype)} * channels_;
+    return std::max<std::uint64_t>(1, bytes / pixel) * channels_;
   }
-  source_.rewind();
-  current_ = 1;
-  pieces_ = 0;
-  ended_ = false;
-}
+
+  void allocate() {
+    const io::SourceInfo& info = source_.info();
+    // One buffer where everything fits into it, else two of half the size.
+    const bool one = info.count && *info.count <= elements(bytes_);
+    capacity_ =
+        one ? std::max<std::uint64_t>(1, (*info.count + channels_ - 1) / channels_) * channels_ : elements(bytes_ / 2);
+    for (unsigned i = 0; i < (one ? 1U : 2U); ++i) {
+      buffers_[i] = std::make_unique_for_overwrite<std::byte[]>(capacity_ * size_of(info.dtype));
+    }
+  }
+
+  std::uint64_t fill(unsigned buffer) {
+    const auto began = Clock::now();
+    const std::uint64_t count = read_elements(source_, buffers_[buffer].get(), capacity_);
+    seconds_ += since(began);
+    return count;
+  }
+
+  void check_pixels(std::uint64_t count) const {
+    if (count % channels_ == 0) return;
+    usage_error("--channels {} must divide the number of values of {}", channels_, source_.info().name);
+  }
+
+  ArrayView next_copy() {
+    const Dtype dtype = source_.info().dtype;
+    if (replay_) {
+      replay_ = false;
+      pieces_ = 1;
+      return {dtype, buffers_[0].get(), first_count_};
+    }
+    if (ended_) return {dtype, nullptr, 0};
+    const bool two = buffers_[1] != nullptr;
+    current_ = two ? 1 - current_ : 0;
+    const std::uint64_t count = ahead_.valid() ? ahead_.get() : fill(current_);
+    check_pixels(count);
+    // A full single buffer is the whole input if the source keeps its word; a second read would destroy the data.
+    ended_ = count < capacity_ || !two;
+    if (!ended_) {
+      const bool pays = capacity_ * size_of(dtype) >= ahead_bytes;
+      ahead_ = std::async(pays ? std::launch::async : std::launch::deferred,
+                          [this, other = 1 - current_] { return fill(other); });
+    }
+    if (count == 0) return {dtype, nullptr, 0};
+    if (pieces_++ == 0) first_count_ = count;
+    progress_.advance(count * size_of(dtype));
+    return {dtype, buffers_[current_].get(), count};
+  }
+
+  io::Source& source_;
+  Progress& progress_;
+  unsigned channels_;
+  std::uint64_t bytes_;
+  bool in_place_ = true;        // until the source gives no view
+  std::uint64_t capacity_ = 0;  // elements in one buffer
+  std::unique_ptr<std::byte[]> buffers_[2];
+  std::future<std::uint64_t> ahead_;
+  unsigned current_ = 1;
+  std::uint64_t pieces_ = 0;
+  std::uint64_t first_count_ = 0;
+  bool ended_ = false;
+  bool replay_ = false;
+  double seconds_ = 0;
+};
 
 Pieces::Pieces(std::span<const std::unique_ptr<io::Source>> sources, unsigned channels, std::uint64_t bytes,
                Progress& progress, std::optional<Weighted> weighted)
@@ -117,6 +146,8 @@ Pieces::Pieces(std::span<const std::unique_ptr<io::Source>> sources, unsigned ch
     readers_.push_back(std::make_unique<ChunkReader>(*sources[i], has_weights(i) ? 1 : channels, each, progress));
   }
 }
+
+Pieces::~Pieces() = default;
 
 std::span<const ArrayView> Pieces::next() {
   const auto values = [&](std::size_t source) { return weighted_ && !has_weights(source) ? weighted_->values : 1; };
@@ -298,6 +329,8 @@ ArrayStream::ArrayStream(const ArrayOptions& asked, Work work, std::string what)
       progress_(progress_mode(asked.common)),
       piece_bytes_(chunk_bytes(device_, 1, memory_limit(asked.common))) {}
 
+ArrayStream::~ArrayStream() = default;
+
 std::vector<std::byte> ArrayStream::whole() {
   const auto began = Clock::now();
   std::vector<std::byte> all;
@@ -336,7 +369,7 @@ void ArrayStream::each(const std::function<void(const ArrayView&)>& take) {
 void ArrayStream::pass(const std::function<bool(const ArrayView&)>& take) {
   if (!std::exchange(cut_, true)) cut_shared({&source_, 1}, {&shared_.way, 1});
   if (reader_) reader_->rewind();
-  else reader_.emplace(*source_, 1, piece_bytes_, progress_);
+  else reader_ = std::make_unique<ChunkReader>(*source_, 1, piece_bytes_, progress_);
   progress_.start(what_, known_bytes(*source_));
   while (true) {
     const ArrayView piece = reader_->next();

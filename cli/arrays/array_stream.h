@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,44 +30,7 @@ namespace masu::cli {
 // How much of some sources is held at a time: what suits the device for each, but no more than was allowed for all.
 std::uint64_t chunk_bytes(const Device& device, std::uint64_t sources, std::optional<std::uint64_t> allowed);
 
-// Reads a source piece by piece, whole pixels at a time: in place where the source can give views, else one piece ahead
-// of the caller when there are several.
-class ChunkReader {
- public:
-  // Holds at most `bytes` of the data, but at least one pixel of `channels` values.
-  ChunkReader(io::Source& source, unsigned channels, std::uint64_t bytes, Progress& progress);
-  ~ChunkReader();
-  ChunkReader(const ChunkReader&) = delete;
-  ChunkReader& operator=(const ChunkReader&) = delete;
-
-  // The next piece, valid until the next call; empty at the end. Only then is it sure that the pieces were the data.
-  ArrayView next();
-  // Back to the first piece. What was read whole in one piece is not read again.
-  void rewind();
-  // Time spent in the source.
-  [[nodiscard]] double seconds() const { return seconds_; }
-
- private:
-  [[nodiscard]] std::uint64_t elements(std::uint64_t bytes) const;
-  void allocate();
-  ArrayView next_copy();
-  void check_pixels(std::uint64_t count) const;
-  std::uint64_t fill(unsigned buffer);
-  io::Source& source_;
-  Progress& progress_;
-  unsigned channels_;
-  std::uint64_t bytes_;
-  bool in_place_ = true;        // until the source gives no view
-  std::uint64_t capacity_ = 0;  // elements in one buffer
-  std::unique_ptr<std::byte[]> buffers_[2];
-  std::future<std::uint64_t> ahead_;
-  unsigned current_ = 1;
-  std::uint64_t pieces_ = 0;
-  std::uint64_t first_count_ = 0;
-  bool ended_ = false;
-  bool replay_ = false;
-  double seconds_ = 0;
-};
+class ChunkReader;  // one source, piece by piece
 
 // One or several sources of equal length, read side by side in pieces.
 class Pieces {
@@ -81,6 +43,9 @@ class Pieces {
   // Holds at most `bytes` of the data, but at least one pixel of `channels` values of each source without weights.
   Pieces(std::span<const std::unique_ptr<io::Source>> sources, unsigned channels, std::uint64_t bytes,
          Progress& progress, std::optional<Weighted> weighted = std::nullopt);
+  Pieces(const Pieces&) = delete;
+  Pieces& operator=(const Pieces&) = delete;
+  ~Pieces();
   // The next piece of each source, all equally long but for weights, valid until the next call; empty views at the end.
   // Throws io when the sources turn out to be of different length.
   std::span<const ArrayView> next();
@@ -135,6 +100,16 @@ SharedSource open_array(const std::string& path, const std::string& dtype, const
 // Several inputs one after the other, as cat would give them, with one dtype. A header of each is skipped.
 std::unique_ptr<io::Source> open_joined(const std::vector<std::string>& inputs, io::SourceOptions options);
 
+// A part of another source: the runs of its elements that `runs` gives, nothing after the last one, which ends at
+// `end`. What lies between is read and left; what follows is not read, but with a report of its own.
+struct ElementRun {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+};
+using ElementRuns = std::function<std::optional<ElementRun>(std::uint64_t number)>;
+std::unique_ptr<io::Source> runs_source(std::unique_ptr<io::Source> source, io::SourceInfo info, ElementRuns runs,
+                                        std::uint64_t end, std::optional<io::TextReport> report = std::nullopt);
+
 // Leaves out each pair that has an empty entry. The two sources lie side by side and keep the places of such entries.
 void leave_out_pairs(std::unique_ptr<io::Source>& first, std::unique_ptr<io::Source>& second);
 
@@ -160,7 +135,7 @@ std::size_t tell_notes(const io::SourceInfo& info, std::size_t from = 0);
 
 // The report of a text that was read in parts.
 io::TextReport join_reports(std::span<const io::TextReport> parts);
-// That of several inputs, by their names, which are read one after the other (joined_source.cpp).
+// That of several inputs, by their names, which are read one after the other (made_sources.cpp).
 io::TextReport join_inputs(std::span<const std::pair<std::string, io::TextReport>> inputs);
 // That of all ranks. Collective.
 io::TextReport report_of_ranks(const io::TextReport& mine);
@@ -194,6 +169,9 @@ class ArrayStream {
  public:
   // Runs on --device, or on what device_for() says. `asked` must outlive it. With --rows, each rank gets whole rows.
   ArrayStream(const ArrayOptions& asked, Work work, std::string what);
+  ArrayStream(const ArrayStream&) = delete;
+  ArrayStream& operator=(const ArrayStream&) = delete;
+  ~ArrayStream();
 
   [[nodiscard]] const io::SourceInfo& info() const { return source_->info(); }
   [[nodiscard]] const Device& device() const { return device_; }
@@ -250,7 +228,7 @@ class ArrayStream {
   Device device_;
   Progress progress_;
   std::uint64_t piece_bytes_;
-  std::optional<ChunkReader> reader_;
+  std::unique_ptr<ChunkReader> reader_;
   bool cut_ = false;
   std::uint64_t own_rows_ = 0;
   std::uint64_t bytes_ = 0;
@@ -290,6 +268,9 @@ struct LineForm {
   std::uint64_t written = 0;  // numbers so far
 };
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullptr);
+// What make(first, end, text) appends for parts of `count` entries, in their order. Threads make the texts.
+using MakeTexts = std::function<void(std::uint64_t first, std::uint64_t end, std::string& text)>;
+void write_texts(std::uint64_t count, const MakeTexts& make, const Lines& to);
 
 // How results are written. Of an array, `table` is one number a line.
 enum class ResultForm { table, csv, tsv, json, npy, raw };

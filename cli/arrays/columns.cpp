@@ -5,7 +5,6 @@
 #include "io/numbers.h"
 #include "program.h"
 #include "ranks.h"
-#include "runtime/parallel.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -22,45 +21,27 @@ namespace {
 constexpr std::size_t widest_text = 60;           // for which the others of a table are moved to the right
 constexpr std::uint64_t measured_entries = 1000;  // of a table: later ones may be wider than their column
 
-// Which row the next entry is of.
-class RowCursor {
- public:
-  explicit RowCursor(const std::vector<std::uint64_t>& lengths) : lengths_(lengths) {}
-  [[nodiscard]] std::uint64_t row() const { return row_; }
-  // Whether the row has no more entries.
-  [[nodiscard]] bool ended() const { return row_ < lengths_.size() && within_ == lengths_[row_]; }
-  [[nodiscard]] bool at_begin() const { return within_ == 0; }
-  void advance() { ++within_; }
-  void next_row() {
-    ++row_;
-    within_ = 0;
-  }
-
- private:
-  const std::vector<std::uint64_t>& lengths_;
-  std::uint64_t row_ = 0;
-  std::uint64_t within_ = 0;
-};
-
 void write_json_column(const ColumnsResult& result, std::size_t column, io::OutputFile& to) {
-  const bool nested = !result.rows.empty() && !result.flat && !result.heads[column].same;
-  RowCursor cursor(result.rows);
+  const ColumnsResult::Head& head = result.heads[column];
+  const std::vector<std::uint64_t>& rows = result.rows;
+  const bool nested = !rows.empty() && !result.flat && !head.same;
   std::uint64_t entry = 0;
+  std::uint64_t row = 0;
+  std::uint64_t within = 0;  // entries of the row so far
   const auto end_rows = [&] {
-    for (; cursor.ended(); cursor.next_row()) to.write(cursor.row() + 1 < result.rows.size() ? "],[" : "]");
+    for (; row < rows.size() && within == rows[row]; ++row, within = 0)
+      if (nested) to.write(row + 1 < rows.size() ? "],[" : "]");
   };
-  const std::string_view open = result.one ? "" : nested ? "[[" : "[";
-  to.write(fmt::format("\"{}\":{}", result.heads[column].json, open));
-  if (nested) end_rows();
+  to.write(fmt::format("\"{}\":{}", head.json, result.one ? "" : nested ? "[[" : "["));
+  end_rows();
   result.pieces([&](std::span<const ArrayView> piece) {
     for (std::uint64_t i = 0; i < piece[column].count; ++i) {
-      if (result.heads[column].same && cursor.row() > 0) return;
-      if (!cursor.at_begin() || (result.flat && cursor.row() > 0)) to.write(",");
-      const io::ValueNames* names = result.heads[column].names_at(entry++);
+      if (head.same && row > 0) return;
+      if (within > 0 || (result.flat && row > 0)) to.write(",");
+      const io::ValueNames* names = head.names_at(entry++);
       to.write(names == no_value() ? "null" : json_element(piece[column], i, names));
-      cursor.advance();
-      if (nested) end_rows();
-      else if (cursor.ended()) cursor.next_row();
+      ++within;
+      end_rows();
     }
   });
   to.write(result.one ? "," : "],");
@@ -112,22 +93,14 @@ class EntryTexts {
   template <class Line>
   void write(std::span<const ArrayView> piece, std::uint64_t first, const Line& line, io::OutputFile& to) {
     const std::uint64_t count = piece.front().count;
-    std::vector<std::string> lines(std::min(most_tasks, (count - first) / entries_of_task + 1));
-    for (std::uint64_t some = 0; first < count; first += some) {
-      some = std::min(count - first, lines.size() * entries_of_task);
-      runtime::parallel_parts(some, entries_of_task, [&](std::uint64_t begin, std::uint64_t end) {
-        std::string& own = lines[begin / entries_of_task];
-        std::vector<std::string> texts;
-        for (std::uint64_t i = begin; i < end; ++i) {
-          make(piece, first + i, texts);
-          line(texts, own);
-        }
-      });
-      for (std::string& own : lines) {
-        to.write(own);
-        own.clear();
+    const auto lines_of = [&](std::uint64_t begin, std::uint64_t end, std::string& lines) {
+      std::vector<std::string> texts;
+      for (std::uint64_t i = first + begin; i < first + end; ++i) {
+        make(piece, i, texts);
+        line(texts, lines);
       }
-    }
+    };
+    write_texts(count - first, lines_of, [&](std::string_view lines) { to.write(lines); });
     before_ += count;
   }
   template <class Line>
@@ -136,8 +109,6 @@ class EntryTexts {
   }
 
  private:
-  static constexpr std::uint64_t entries_of_task = std::uint64_t{1} << 12U;
-  static constexpr std::uint64_t most_tasks = 64;
   const ColumnsResult& result_;
   const Text& text_;
   const LabelText& label_;

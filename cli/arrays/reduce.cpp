@@ -399,6 +399,12 @@ void add_command(CommandLine& line, const std::string& name, const char* descrip
 
 }  // namespace
 
+std::vector<std::string> reduce_op_names() {
+  std::vector<std::string> names;
+  for (const Operation& one : operations) names.emplace_back(one.name);
+  return names;
+}
+
 void add_reduce(CommandLine& line) {
   add_command(line, "reduce", "Exact sums and means, extremes, norms", reduce_examples, false);
 }

@@ -2,7 +2,6 @@
 // masu topk: the greatest or least values, and where they are.
 #include "cli/arrays/array_stream.h"
 #include "cli/groups/grouped_table.h"
-#include "cli/sort/lines.h"
 #include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 #include "program.h"

@@ -18,6 +18,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -57,12 +58,6 @@ struct CheckFacts {
   std::uint64_t work_items = 0;
   std::vector<Argument> arguments;  // all of the kernel's, in its order
 };
-
-// Returns none where the child ended before it had written the facts.
-std::optional<CheckFacts> parse_facts(std::string_view text);
-
-// The header that the child's compiler includes before the kernel.
-std::string check_header();
 
 // In the child: the options for a compiler, with a language version that Oclgrind reads. Throws `unsupported` for one
 // that it does not.
@@ -163,6 +158,19 @@ std::vector<Fault> collect_faults(const CheckLog& log, const CheckFacts& facts, 
 // The next line, taken off the front of the text; a text without blanks around it.
 std::string_view take_line(std::string_view& text);
 std::string_view trimmed(std::string_view text);
+
+// A text that is read from its front. Each of these says whether it found what it looks for, and then has passed it.
+struct Scanner {
+  std::string_view rest;
+  bool word(std::string_view next);
+  bool past(std::string_view words);  // wherever they stand
+  template <class T>
+  bool number(T& value, int base = 10) {
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value, base);
+    if (error == std::errc()) rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    return error == std::errc();
+  }
+};
 
 inline constexpr std::string_view implicit_conversion =
     ": warning: implicit conversion turns floating-point number into integer";

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -31,8 +30,8 @@ struct Evidence {
 
 std::uint64_t number_after(std::string_view text, std::string_view words) {
   std::uint64_t value = 0;
-  const auto at = text.find(words);
-  if (at != std::string_view::npos) std::from_chars(text.data() + at + words.size(), text.data() + text.size(), value);
+  Scanner scanner{text};
+  if (scanner.past(words)) (void)scanner.number(value);
   return value;
 }
 
@@ -83,13 +82,7 @@ std::string out_of_bounds(const Fault& fault, const Evidence& evidence, const Ch
   return text;
 }
 
-std::string invalid_pointer(const Fault& fault, const Evidence& evidence, const CheckFacts&) {
-  if (!evidence.uninitialized) return fmt::format("{} through a null pointer", reads_or_writes(evidence));
-  return fmt::format("{} through a pointer, or with an index, that was never set ({})", reads_or_writes(evidence),
-                     memory_text(fault));
-}
-
-std::string data_race(const Fault& fault, const Evidence& evidence, const CheckFacts&) {
+std::string data_race(const Fault& fault, const Evidence& evidence) {
   std::string text = fmt::format("data race in {}", memory_text(fault));
   if (fault.argument >= 0) text += fmt::format(" at byte {} of {}", fault.offset, argument_text(fault));
   text += evidence.reads ? ": one work-item reads what another writes" : ": two work-items write different values";
@@ -98,79 +91,51 @@ std::string data_race(const Fault& fault, const Evidence& evidence, const CheckF
   return text + fmt::format("; they are of one work-group, and no barrier({}) or atomic operation orders them", flag);
 }
 
-std::string divergence(const Fault&, const Evidence& evidence, const CheckFacts&) {
-  const std::string_view what = contains(evidence.headline, "async copy") ? "asynchronous copy" : "barrier";
-  if (evidence.detail.starts_with("Only ")) {
-    return fmt::format("divergent {}: only {} of the {} work-items of the group come to it", what,
-                       number_after(evidence.detail, "Only "), number_after(evidence.detail, "out of "));
+std::string stopped(const std::string& why) {
+  if (!contains(why, "unreachable")) return "Oclgrind cannot go on, and the check ends here: " + why;
+  return "the program comes to a place that no right program reaches (an uninitialised pointer, or other undefined "
+         "behaviour before); the check ends here";
+}
+
+std::string sentence(const Fault& fault, const Evidence& evidence, const CheckFacts& facts) {
+  const std::string& headline = evidence.headline;
+  switch (fault.kind) {
+    case FaultKind::invalid_pointer:
+      if (!evidence.uninitialized) return fmt::format("{} through a null pointer", reads_or_writes(evidence));
+      return fmt::format("{} through a pointer, or with an index, that was never set ({})", reads_or_writes(evidence),
+                         memory_text(fault));
+    case FaultKind::out_of_bounds: return out_of_bounds(fault, evidence, facts);
+    case FaultKind::data_race: return data_race(fault, evidence);
+    case FaultKind::divergence: {
+      const std::string_view what = contains(headline, "async copy") ? "asynchronous copy" : "barrier";
+      if (evidence.detail.starts_with("Only ")) {
+        return fmt::format("divergent {}: only {} of the {} work-items of the group come to it", what,
+                           number_after(evidence.detail, "Only "), number_after(evidence.detail, "out of "));
+      }
+      return fmt::format("divergent {0}: some work-items of the group come to this {0}, others to another", what);
+    }
+    case FaultKind::uninitialized:
+      return std::string("uninitialised memory: ") +
+             (headline.starts_with("Controlflow")
+                  ? "which way the program goes here depends on a value that was never set"
+              : headline.starts_with("Instruction") ? "an index that was never set is used"
+                                                    : "a value that was never set is used here");
+    case FaultKind::unaligned:
+      if (!contains(headline, "store") && !contains(headline, "load"))
+        return "unaligned atomic operation: the address is no multiple of the type's size";
+      return fmt::format("unaligned {}: the address is no multiple of the type's alignment",
+                         contains(headline, "store") ? "write" : "read");
+    case FaultKind::async_copy:
+      return headline.starts_with("Invalid") ? "wait_group_events for an event that no copy returned"
+                                             : "the kernel ends without wait_group_events for its asynchronous copies";
+    case FaultKind::conversion:
+      return std::string(
+                 "conversion of a floating-point number to an integer type that does not hold it (too large, "
+                 "too small or NaN); devices differ in the result") +
+             (fault.accesses.size() > 1 ? "; it is at this place or at one of those below" : "");
+    case FaultKind::stopped: return stopped(evidence.detail.empty() ? headline : evidence.detail);
+    default: return headline;
   }
-  return fmt::format("divergent {0}: some work-items of the group come to this {0}, others to another", what);
-}
-
-std::string uninitialized(const Fault&, const Evidence& evidence, const CheckFacts&) {
-  if (evidence.headline.starts_with("Controlflow")) {
-    return "uninitialised memory: which way the program goes here depends on a value that was never set";
-  }
-  if (evidence.headline.starts_with("Instruction")) {
-    return "uninitialised memory: an index that was never set is used";
-  }
-  return "uninitialised memory: a value that was never set is used here";
-}
-
-std::string unaligned(const Fault&, const Evidence& evidence, const CheckFacts&) {
-  return contains(evidence.headline, "store") ? "unaligned write: the address is no multiple of the type's alignment"
-         : contains(evidence.headline, "load")
-             ? "unaligned read: the address is no multiple of the type's alignment"
-             : "unaligned atomic operation: the address is no multiple of the type's size";
-}
-
-std::string async_copy(const Fault&, const Evidence& evidence, const CheckFacts&) {
-  if (evidence.headline.starts_with("Invalid")) return "wait_group_events for an event that no copy returned";
-  return "the kernel ends without wait_group_events for its asynchronous copies";
-}
-
-std::string stopped(const Fault&, const Evidence& evidence, const CheckFacts&) {
-  const std::string& why = evidence.detail.empty() ? evidence.headline : evidence.detail;
-  if (contains(why, "unreachable")) {
-    return "the program comes to a place that no right program reaches (an uninitialised pointer, or other undefined "
-           "behaviour before); the check ends here";
-  }
-  return "Oclgrind cannot go on, and the check ends here: " + why;
-}
-
-std::string conversion(const Fault& fault, const Evidence&, const CheckFacts&) {
-  return fmt::format(
-      "conversion of a floating-point number to an integer type that does not hold it (too large, too small or NaN); "
-      "devices differ in the result{}",
-      fault.accesses.size() > 1 ? "; it is at this place or at one of those below" : "");
-}
-
-std::string other(const Fault&, const Evidence& evidence, const CheckFacts&) {
-  return evidence.headline;
-}
-
-struct Kind {
-  FaultKind kind;
-  std::string_view name;
-  std::string (*sentence)(const Fault&, const Evidence&, const CheckFacts&);  // null: the compiler's words
-};
-constexpr std::array<Kind, 12> kinds{{
-    {FaultKind::invalid_pointer, "invalid_pointer", invalid_pointer},
-    {FaultKind::out_of_bounds, "out_of_bounds", out_of_bounds},
-    {FaultKind::data_race, "data_race", data_race},
-    {FaultKind::divergence, "divergence", divergence},
-    {FaultKind::uninitialized, "uninitialized", uninitialized},
-    {FaultKind::unaligned, "unaligned", unaligned},
-    {FaultKind::async_copy, "async_copy", async_copy},
-    {FaultKind::conversion, "conversion", conversion},
-    {FaultKind::format, "format", nullptr},
-    {FaultKind::compiler, "compiler", nullptr},
-    {FaultKind::stopped, "stopped", stopped},
-    {FaultKind::other, "other", other},
-}};
-
-const Kind& of(FaultKind kind) {
-  return *std::ranges::find(kinds, kind, &Kind::kind);
 }
 
 bool Evidence::add(const Finding& finding) {
@@ -308,7 +273,7 @@ class Collector {
       if (absorbed(group.fault)) continue;
       Fault& fault = result.emplace_back(group.fault);
       if (fault.kind == FaultKind::conversion) place_conversion(fault);
-      fault.what = of(fault.kind).sentence(fault, group.evidence, facts_);
+      fault.what = sentence(fault, group.evidence, facts_);
       fault.follows = (fault.kind == FaultKind::uninitialized && spoils_reads(true)) ||
                       (fault.kind == FaultKind::invalid_pointer && group.evidence.uninitialized && spoils_reads(false));
     }
@@ -423,7 +388,10 @@ unsigned line_of(const Fault& fault) {
 }  // namespace
 
 std::string_view to_string(FaultKind kind) {
-  return of(kind).name;
+  constexpr std::array<std::string_view, 12> names = {"invalid_pointer", "out_of_bounds", "data_race",  "divergence",
+                                                      "uninitialized",   "unaligned",     "async_copy", "conversion",
+                                                      "format",          "compiler",      "stopped",    "other"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 bool SourceName::is(std::string_view reported) const {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -33,126 +32,96 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
+bool Scanner::word(std::string_view next) {
+  const bool found = rest.starts_with(next);
+  if (found) rest.remove_prefix(next.size());
+  return found;
+}
+
+bool Scanner::past(std::string_view words) {
+  const auto at = rest.find(words);
+  if (at != std::string_view::npos) rest.remove_prefix(at + words.size());
+  return at != std::string_view::npos;
+}
+
 namespace {
 
 constexpr std::array<std::string_view, 5> entities{
     "Entity:", "First entity:", "Second entity:", "Work-item:", "Previous work-i"};
 
-// The number at the front of the text, taken off it.
-template <class T>
-std::optional<T> take_number(std::string_view& text, int base = 10) {
-  T value = 0;
-  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc()) return std::nullopt;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-  return value;
-}
-
 // "NAME(1,2,3)" anywhere in the text.
-bool read_id(std::string_view text, std::string_view name, Access::Id& id) {
-  const auto at = text.find(name);
-  if (at == std::string_view::npos) return false;
-  text.remove_prefix(at + name.size());
-  for (std::uint64_t& value : id) {
-    if (text.empty() || (text.front() != '(' && text.front() != ',')) return false;
-    text.remove_prefix(1);
-    const auto number = take_number<std::uint64_t>(text);
-    if (!number) return false;
-    value = *number;
-  }
-  return true;
-}
-
-void read_entity(std::string_view text, Access& access) {
-  access.by_item = read_id(text, "Global", access.global) && read_id(text, "Local", access.local);
-  access.has_group = read_id(text, "Group", access.group);
+bool read_id(Scanner text, std::string_view name, Access::Id& id) {
+  return text.past(name) && text.word("(") && text.number(id[0]) && text.word(",") && text.number(id[1]) &&
+         text.word(",") && text.number(id[2]);
 }
 
 // "At line 16 (column 3) of input.cl:"
-bool read_place(std::string_view text, Place& place) {
-  constexpr std::string_view line_word = "At line ", column_word = " (column ", of_word = ") of ";
-  if (!text.starts_with(line_word)) return false;
-  text.remove_prefix(line_word.size());
-  const auto line = take_number<unsigned>(text);
-  if (!line || !text.starts_with(column_word)) return false;
-  text.remove_prefix(column_word.size());
-  const auto column = take_number<unsigned>(text);
-  if (!column || !text.starts_with(of_word)) return false;
-  text.remove_prefix(of_word.size());
-  if (text.ends_with(':')) text.remove_suffix(1);
-  place = {std::string(text), *line, *column, {}};
+bool read_place(Scanner text, Place& place) {
+  Place found;
+  if (!text.word("At line ") || !text.number(found.line) || !text.word(" (column ") || !text.number(found.column) ||
+      !text.word(") of ")) {
+    return false;
+  }
+  if (text.rest.ends_with(':')) text.rest.remove_suffix(1);
+  found.file = text.rest;
+  place = std::move(found);
   return true;
 }
 
 // "… at global memory address 0x10", "… to local memory address 0x10"
 void read_address(std::string_view headline, Finding& finding) {
   constexpr std::string_view words = " memory address 0x";
-  const auto at = headline.find(words);
-  if (at == std::string_view::npos) return;
-  const auto space = headline.rfind(' ', at == 0 ? 0 : at - 1);
-  const std::size_t begin = space == std::string_view::npos ? 0 : space + 1;
-  std::string_view digits = headline.substr(at + words.size());
-  const auto address = take_number<std::uint64_t>(digits, 16);
-  if (!address) return;
-  finding.address = *address;
-  finding.space = headline.substr(begin, at - begin);
+  Scanner text{headline};
+  if (!text.past(words) || !text.number(finding.address, 16)) return;
+  const std::string_view before = headline.substr(0, headline.find(words));
+  finding.space = before.substr(before.rfind(' ') + 1);  // npos + 1 is 0
 }
 
-bool is_headline(std::string_view line) {
-  return !line.empty() && line.front() != '\t' && line.front() != ' ';
+bool is_indented(std::string_view text) {
+  return text.starts_with('\t') || text.starts_with(' ');
 }
 
-class Reader {
- public:
-  explicit Reader(Finding& finding) : finding_(finding) {}
-
-  // One indented line of a message, without its indentation.
-  void read(std::string_view raw) {
+// A message: the indented lines below the headline, taken off the front of the log, one of which may be empty.
+Finding take_finding(std::string_view headline, std::string_view& log) {
+  Finding finding;
+  finding.headline = trimmed(headline);
+  read_address(finding.headline, finding);
+  // A fatal error says what it was on a second line.
+  if (headline.starts_with("OCLGRIND FATAL ERROR") && !is_indented(log)) finding.detail = trimmed(take_line(log));
+  std::vector<Access>& accesses = finding.accesses;
+  // The access that a line belongs to; a barrier that too few reached has no line that begins one.
+  const auto current = [&]() -> Access& { return accesses.empty() ? accesses.emplace_back() : accesses.back(); };
+  Access group;  // of those that name none: of a divergence
+  bool expect_text = false;
+  while (is_indented(log)) {
+    const std::string_view raw = take_line(log);
     const std::string_view line = trimmed(raw);
-    if (expect_text_) {
-      expect_text_ = false;
-      if (!finding_.accesses.empty() && line != "(source not available)") finding_.accesses.back().place.text = line;
-      return;
-    }
-    if (line.empty()) return;
-    if (line.starts_with("Kernel:")) {
-      finding_.kernel = trimmed(line.substr(7));
+    if (std::exchange(expect_text, false)) {
+      if (!accesses.empty() && line != "(source not available)") accesses.back().place.text = line;
+    } else if (line.starts_with("Kernel:")) {
+      finding.kernel = trimmed(line.substr(7));
     } else if (line.starts_with("Work-group:")) {
-      has_group_ = read_id(line, "Work-group: ", group_);
+      group.has_group = read_id({line}, "Work-group: ", group.group);
     } else if (std::ranges::any_of(entities, [&](std::string_view entity) { return line.starts_with(entity); })) {
-      Access& access = finding_.accesses.emplace_back();
-      read_entity(line, access);
+      Access& access = accesses.emplace_back();
+      access.by_item = read_id({line}, "Global", access.global) && read_id({line}, "Local", access.local);
+      access.has_group = read_id({line}, "Group", access.group);
     } else if (line.starts_with("Only ")) {
-      finding_.detail = line;
-    } else if (Place place; read_place(line, place)) {
+      finding.detail = line;
+    } else if (Place place; read_place({line}, place)) {
       current().place = std::move(place);
-      expect_text_ = true;
-    } else if (raw.starts_with("\t  ") && !line.starts_with('(')) {
+      expect_text = true;
+    } else if (!line.empty() && raw.starts_with("\t  ") && !line.starts_with('(')) {
       current().instruction = line;
     }
   }
-
-  // The groups of accesses that name none: those of a divergence.
-  void end() {
-    for (Access& access : finding_.accesses) {
-      if (!has_group_ || access.has_group) continue;
-      access.group = group_;
-      access.has_group = true;
-    }
+  for (Access& access : accesses) {
+    if (!group.has_group || access.has_group) continue;
+    access.group = group.group;
+    access.has_group = true;
   }
-
- private:
-  // The access that a line belongs to; a barrier that too few reached has no line that begins one.
-  Access& current() {
-    if (finding_.accesses.empty()) finding_.accesses.emplace_back();
-    return finding_.accesses.back();
-  }
-
-  Finding& finding_;
-  Access::Id group_{};
-  bool has_group_ = false;
-  bool expect_text_ = false;
-};
+  return finding;
+}
 
 }  // namespace
 
@@ -161,22 +130,13 @@ CheckLog parse_check_log(std::string_view log) {
   const char* const log_end = log.data() + log.size();
   while (!log.empty()) {
     const std::string_view line = take_line(log);
-    if (!is_headline(line)) continue;                 // the blank lines between messages
+    if (line.empty() || is_indented(line)) continue;  // the blank lines between messages
     if (line.data() + line.size() == log_end) break;  // ended while it was written
     if (line.starts_with("Oclgrind: ") && line.find("suppressing further errors") != std::string_view::npos) {
       result.cut = true;
       continue;
     }
-    Finding finding;
-    finding.headline = trimmed(line);
-    read_address(finding.headline, finding);
-    // A fatal error says what it was on a second line.
-    if (line.starts_with("OCLGRIND FATAL ERROR") && is_headline(log)) finding.detail = trimmed(take_line(log));
-    Reader reader(finding);
-    // An empty line within a message is indented as well; one that is not ends it.
-    while (!log.empty() && (log.front() == '\t' || log.front() == ' ')) reader.read(take_line(log));
-    reader.end();
-    result.findings.push_back(std::move(finding));
+    result.findings.push_back(take_finding(line, log));
   }
   return result;
 }
@@ -283,19 +243,13 @@ constexpr std::size_t most_lines = std::size_t{1} << 20;  // a wild #line must n
 
 // The N of `#line N`, in any of its spellings.
 std::optional<std::size_t> line_directive(std::string_view line) {
-  const auto skip = [&] {
-    const auto first = line.find_first_not_of(" \t");
-    line.remove_prefix(first == std::string_view::npos ? line.size() : first);
-  };
-  skip();
-  if (!line.starts_with('#')) return std::nullopt;
-  line.remove_prefix(1);
-  skip();
-  if (line.starts_with("line")) line.remove_prefix(4);
-  skip();
+  Scanner text{trimmed(line)};
+  if (!text.word("#")) return std::nullopt;
+  text.rest = trimmed(text.rest);
+  (void)text.word("line");
+  text.rest = trimmed(text.rest);
   std::size_t number = 0;
-  if (std::from_chars(line.data(), line.data() + line.size(), number).ec != std::errc()) return std::nullopt;
-  return number;
+  return text.number(number) ? std::optional(number) : std::nullopt;
 }
 
 std::vector<std::string> numbered_lines(const std::string& text) {

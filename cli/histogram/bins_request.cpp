@@ -2,6 +2,7 @@
 #include "cli/histogram/histogram_job.h"
 
 #include "elements/dtypes.h"
+#include "io/instants.h"
 #include "options.h"
 #include "program.h"
 #include "ranks.h"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <span>
 
@@ -18,6 +18,81 @@ namespace masu::cli {
 namespace {
 
 constexpr std::uint64_t most_bins = std::uint64_t{1} << 31U;
+
+// Bins of whole minutes to years.
+
+constexpr std::int64_t most_calendar_bins = std::int64_t{1} << 24;
+constexpr std::int64_t most_bins_wanted = 60;  // of those that are picked for the data
+
+// A step of the calendar: so many microseconds, or months.
+struct CalendarStep {
+  std::int64_t us = 0;
+  std::int64_t months = 0;
+};
+
+constexpr CalendarStep picked_steps[] = {{io::second_us, 0},
+                                         {io::minute_us, 0},
+                                         {5 * io::minute_us, 0},
+                                         {15 * io::minute_us, 0},
+                                         {io::hour_us, 0},
+                                         {6 * io::hour_us, 0},
+                                         {io::day_us, 0},
+                                         {7 * io::day_us, 0},
+                                         {0, 1},
+                                         {0, 3},
+                                         {0, 12},
+                                         {0, 120},
+                                         {0, 1200}};
+
+CalendarStep step_of(std::string_view unit) {
+  if (unit == "minute") return {io::minute_us, 0};
+  if (unit == "hour") return {io::hour_us, 0};
+  if (unit == "day") return {io::day_us, 0};
+  return {0, unit == "month" ? 1 : 12};
+}
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// Which step an instant lies in, and where a step begins. Weeks begin on Mondays: 1970-01-05 was one.
+constexpr std::int64_t first_monday_us = 4 * io::day_us;
+std::int64_t step_number(const CalendarStep& step, std::int64_t us) {
+  if (step.months == 0) return floor_quotient(us - (step.us == 7 * io::day_us ? first_monday_us : 0), step.us);
+  const io::Date date = io::date_of_days(floor_quotient(us, io::day_us));
+  return floor_quotient(date.year * 12 + date.month - 1, step.months);
+}
+std::int64_t step_begin(const CalendarStep& step, std::int64_t number) {
+  if (step.months == 0) return number * step.us + (step.us == 7 * io::day_us ? first_monday_us : 0);
+  const std::int64_t month = number * step.months;
+  return io::days_of(
+             {floor_quotient(month, 12), static_cast<unsigned>(month - floor_quotient(month, 12) * 12 + 1), 1}) *
+         io::day_us;
+}
+
+bool is_calendar_unit(std::string_view word) {
+  return word == "minute" || word == "hour" || word == "day" || word == "month" || word == "year";
+}
+
+// Edges of whole units between two instants: minute, hour, day, month, year; "": of what makes up to 60 bins.
+std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const std::string& unit,
+                                   const std::string& name) {
+  CalendarStep step = unit.empty() ? picked_steps[0] : step_of(unit);
+  const auto bins = [&] { return step_number(step, last) - step_number(step, first) + 1; };
+  for (const CalendarStep& each : picked_steps) {
+    if (!unit.empty() || bins() <= most_bins_wanted) break;
+    step = each;
+  }
+  if (bins() > most_calendar_bins) {
+    data_error("{}: {} bins of a {} lie between its instants, at most {} are counted", name, bins(), unit,
+               most_calendar_bins);
+  }
+  std::vector<double> edges;
+  const std::int64_t begin = step_number(step, first);
+  // The last edge is after the last instant, so it does not matter that the last bin holds it.
+  for (std::int64_t i = 0; i <= bins(); ++i) edges.push_back(static_cast<double>(step_begin(step, begin + i)));
+  return edges;
+}
 
 std::vector<double> numbers_in_file(const std::string& path) {
   io::SourceOptions options;
@@ -344,55 +419,35 @@ Dtype BinsFinder::edge_dtype(bool joint) const {
   return own ? arithmetic_dtype(dtype_) : Dtype::f64;
 }
 
-BinsFinders::BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
-                         const Device& device) {
+std::vector<BinsFinder> bins_finders(std::span<const BinsRequest> requests, std::size_t columns,
+                                     const io::SourceInfo& info, const Device& device) {
   if (requests.size() != 1 && requests.size() != columns) {
     usage_error("bins are given for {} columns, {} has {}", requests.size(), info.name, columns);
   }
-  for (std::size_t i = 0; i < columns; ++i) {
-    finders_.emplace_back(requests[requests.size() == 1 ? 0 : i], info, device);
-  }
+  std::vector<BinsFinder> finders;
+  for (std::size_t i = 0; i < columns; ++i) finders.emplace_back(requests[requests.size() == 1 ? 0 : i], info, device);
+  return finders;
 }
 
-bool BinsFinders::wants_data() const {
-  return std::any_of(finders_.begin(), finders_.end(), [](const BinsFinder& finder) { return finder.wants_data(); });
+bool want_data(std::span<const BinsFinder> finders) {
+  return std::ranges::any_of(finders, &BinsFinder::wants_data);
 }
 
-void BinsFinders::add(std::span<const ArrayView> piece) {
-  const ArrayView& first = piece.front();
-  const std::size_t stride = finders_.size() / piece.size();
-  for (std::size_t i = 0; i < finders_.size(); ++i) {
-    if (!finders_[i].wants_data()) continue;
+void look_at(std::span<BinsFinder> finders, std::span<const ArrayView> piece) {
+  const std::size_t stride = finders.size() / piece.size();
+  for (std::size_t i = 0; i < finders.size(); ++i) {
+    if (!finders[i].wants_data()) continue;
     if (stride == 1) {
-      finders_[i].add(piece[i]);
+      finders[i].add(piece[i]);
       continue;
     }
-    const std::size_t size = size_of(first.dtype);
-    std::vector<std::byte> column(first.count / stride * size);
-    const auto* from = static_cast<const std::byte*>(first.data) + i * size;
-    for (std::size_t at = 0; at < column.size(); at += size, from += stride * size) {
-      std::memcpy(column.data() + at, from, size);
-    }
-    finders_[i].add({first.dtype, column.data(), first.count / stride});
+    dispatch(piece.front().dtype, [&]<class T>(TypeTag<T>) {
+      const T* const values = static_cast<const T*>(piece.front().data) + i;
+      std::vector<T> column(piece.front().count / stride);
+      for (std::size_t k = 0; k < column.size(); ++k) column[k] = values[k * stride];
+      finders[i].add(ArrayView(column));
+    });
   }
-}
-
-void BinsFinders::end_pass() {
-  for (BinsFinder& finder : finders_) {
-    if (finder.wants_data()) finder.end_pass();
-  }
-}
-
-std::vector<Bins> BinsFinders::bins() const {
-  std::vector<Bins> bins;
-  for (const BinsFinder& finder : finders_) bins.push_back(finder.bins());
-  return bins;
-}
-
-std::vector<Dtype> BinsFinders::edge_dtypes(bool joint) const {
-  std::vector<Dtype> dtypes;
-  for (const BinsFinder& finder : finders_) dtypes.push_back(finder.edge_dtype(joint));
-  return dtypes;
 }
 
 }  // namespace masu::cli

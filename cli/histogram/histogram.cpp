@@ -32,32 +32,6 @@ struct Format {
   void (*write)(const HistogramResult&, const WriteOptions&, const Sink&);
 };
 
-struct HistogramCommandOptions : ArrayOptions {
-  BinsTexts bins;
-  std::string channels;
-  std::string region;
-  std::string pitch;
-  std::string outside = "drop";
-  std::string strategy = "auto";
-  PictureOptions picture;
-  std::string weights;
-  std::string weights_format = "auto";
-  std::string weights_dtype;
-  std::string weights_column;
-  std::string limit;
-  bool variances = false;
-  bool joint = false;
-  bool right_open = false;
-  WriteOptions write;
-
-  void add_to(const Subcommand& app);
-  // These throw invalid_argument for values that no input can suit.
-  [[nodiscard]] HistogramJob job() const;
-  // What --weights asks for; nothing without it.
-  [[nodiscard]] std::optional<WeightedJob> weighted_job() const;
-  [[nodiscard]] const Format& chosen_format() const;
-};
-
 constexpr std::uint64_t most_pixels = std::uint64_t{1} << 40U;  // each way: products stay below 2^64
 
 constexpr std::array<Format, 9> formats{{{"table", write_table},
@@ -97,161 +71,179 @@ Region parse_region(const std::string& text) {
   return {numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
-void HistogramCommandOptions::add_to(const Subcommand& app) {
-  const Subcommand which = app.group("Bins");
-  which.add_option("--bins", bins.bins, "N|RULE",
-                   "N equal bins over --range, or over the data's range. Or as many as NumPy's rule finds:\n" +
-                       words_of("RULE") + ". Of dates: minute, hour, day, month or year");
-  which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
-  which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
-  which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
-  which.add_option("--width", bins.width, "W", "Bins of this width, between whole multiples of it");
-  which.add_flag("--nice", bins.nice, "Round edges: at most about 30 bins, or --bins");
-  which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
-  which.more().add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
-  which.more().add_option("--outside", outside, "drop|clamp",
-                          "Values outside of the bins: drop (count apart) or clamp");
+struct HistogramCommandOptions : ArrayOptions {
+  BinsTexts bins;
+  std::string channels;
+  std::string region;
+  std::string pitch;
+  std::string outside = "drop";
+  std::string strategy = "auto";
+  PictureOptions picture;
+  std::string weights;
+  std::string weights_format = "auto";
+  std::string weights_dtype;
+  std::string weights_column;
+  std::string limit;
+  bool variances = false;
+  bool joint = false;
+  bool right_open = false;
+  WriteOptions write;
 
-  const Subcommand shape = app.group("Shape");
-  shape.more().add_option("--channels", channels, "N", "Interleaved channels, one histogram each");
-  shape.more().add_option("--rows", rows, "N", "One histogram for each of N equal blocks of the input");
-  shape.more().add_flag("--joint", joint,
-                        "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
-                        "hold for all columns, or have a value for each: --bins '100;50'");
-  shape.more().add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
-  shape.more().add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
-  add_group_options(shape, *this);
+  void add_to(const Subcommand& app) {
+    const Subcommand which = app.group("Bins");
+    which.add_option("--bins", bins.bins, "N|RULE",
+                     "N equal bins over --range, or over the data's range. Or as many as NumPy's rule finds:\n" +
+                         words_of("RULE") + ". Of dates: minute, hour, day, month or year");
+    which.add_option("--range", bins.range, "LO:HI", "The edges of the first and the last bin (-1:1)");
+    which.add_option("--edges", bins.edges, "A,B,...|@FILE", "The bins' edges, or a file with them");
+    which.more().add_option("--integers", bins.integers, "N", "N bins: the value v goes to bin v");
+    which.add_option("--width", bins.width, "W", "Bins of this width, between whole multiples of it");
+    which.add_flag("--nice", bins.nice, "Round edges: at most about 30 bins, or --bins");
+    which.add_flag("--log", bins.log, "The bins have equal ratios instead of equal widths");
+    which.more().add_flag("--right-open", right_open, "The last bin does not hold its upper edge");
+    which.more().add_option("--outside", outside, "drop|clamp",
+                            "Values outside of the bins: drop (count apart) or clamp");
 
-  const Subcommand by = app.group("Weights").more();
-  by.add_option("--weights", weights, "FILE",
-                "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
-                "once. Read as the input is, but for the options below");
-  by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image|json",
-                "How to read them (auto: by content)");
-  by.add_option("--weights-dtype", weights_dtype, "DTYPE", "Element type of raw and text weights");
-  by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
-  by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
+    const Subcommand shape = app.group("Shape");
+    shape.more().add_option("--channels", channels, "N", "Interleaved channels, one histogram each");
+    shape.more().add_option("--rows", rows, "N", "One histogram for each of N equal blocks of the input");
+    shape.more().add_flag("--joint", joint,
+                          "Count points: the inputs, columns or channels are their coordinates. The options of bins\n"
+                          "hold for all columns, or have a value for each: --bins '100;50'");
+    shape.more().add_option("--region", region, "X,Y,W,H", "Only the pixels of a rectangle");
+    shape.more().add_option("--pitch", pitch, "BYTES", "With --region of data that is no image: bytes from row to row");
+    add_group_options(shape, *this);
 
-  add_words_options(app, input, true);
-  const Subcommand result = app.group("Result");
-  result.more().add_option("--limit", limit, "N",
-                           "Of texts: bars of the N most frequent ones, and one of all others (20)");
-  result.add_flag("--density", write.density, "Also counts / sum / width, so that the integral is 1");
-  result.more().add_flag("--cumulative", write.cumulative, "Also the sum of the counts up to each bin");
-  result.add_flag("--percent", write.percent, "Also the share of all values, per cent");
-  result.more().add_flag("--equalize", write.equalize,
-                         "Also the gray level, 0 to 255, that evens the counts out: a tone curve.\n"
-                         "With -o FILE.png, .pgm or .ppm: the image of these levels");
-  result.more().add_flag("--otsu", write.otsu,
-                         "Also the edge that best parts dark from bright. With -o FILE.png, .pgm or .ppm:\n"
-                         "the image in black and white, parted there");
-  result.add_flag("--log-counts", write.log_counts, "Bars by the logarithm of the counts, in table and plot");
-  result.add_option("--plot", picture.path, "FILE", "Draw it to FILE too: .svg, .png or .pdf; svg:- prints it");
-  const Subcommand drawn = app.group("Plot").more();
-  drawn.add_option("--title", picture.title, "TEXT", "Instead of the file's name and the column");
-  drawn.add_option("--size", picture.size, "WxH", "In pixels (800x500, and twice as many each way in a PNG)");
-  drawn.add_flag("--dark", picture.dark, "Bright lines on a dark page");
-  which.more().add_option("--strategy", strategy, "STRATEGY",
-                          "How to count, with the same result: " + words_of("STRATEGY"));
-}
+    const Subcommand by = app.group("Weights").more();
+    by.add_option("--weights", weights, "FILE",
+                  "Sum the weights in FILE, one for each value or point, instead of counting: exactly, rounded\n"
+                  "once. Read as the input is, but for the options below");
+    by.add_option("--weights-format", weights_format, "auto|raw|text|npy|image|json",
+                  "How to read them (auto: by content)");
+    by.add_option("--weights-dtype", weights_dtype, "DTYPE", "Element type of raw and text weights");
+    by.add_option("--weights-column", weights_column, "NAME|N", "Text: the weights' column, its name or number from 1");
+    by.add_flag("--variances", variances, "Also the sum of the squared weights of each bin");
 
-const Format& HistogramCommandOptions::chosen_format() const {
-  const std::string& format = common.format;
-  const std::string_view pictures = common.json ? "" : " .png .pnm .pgm .ppm";
-  if (format.empty()) check_ending("-o", common.output, fmt::format(".txt .json .csv .tsv .npy{}", pictures));
-  if (common.json) {
-    if (!format.empty() && format != "json") usage_error("--json and --format " + format + " exclude each other");
-    return *find_format("json");
+    add_words_options(app, input, true);
+    const Subcommand result = app.group("Result");
+    result.more().add_option("--limit", limit, "N",
+                             "Of texts: bars of the N most frequent ones, and one of all others (20)");
+    result.add_flag("--density", write.density, "Also counts / sum / width, so that the integral is 1");
+    result.more().add_flag("--cumulative", write.cumulative, "Also the sum of the counts up to each bin");
+    result.add_flag("--percent", write.percent, "Also the share of all values, per cent");
+    result.more().add_flag("--equalize", write.equalize,
+                           "Also the gray level, 0 to 255, that evens the counts out: a tone curve.\n"
+                           "With -o FILE.png, .pgm or .ppm: the image of these levels");
+    result.more().add_flag("--otsu", write.otsu,
+                           "Also the edge that best parts dark from bright. With -o FILE.png, .pgm or .ppm:\n"
+                           "the image in black and white, parted there");
+    result.add_flag("--log-counts", write.log_counts, "Bars by the logarithm of the counts, in table and plot");
+    result.add_option("--plot", picture.path, "FILE", "Draw it to FILE too: .svg, .png or .pdf; svg:- prints it");
+    const Subcommand drawn = app.group("Plot").more();
+    drawn.add_option("--title", picture.title, "TEXT", "Instead of the file's name and the column");
+    drawn.add_option("--size", picture.size, "WxH", "In pixels (800x500, and twice as many each way in a PNG)");
+    drawn.add_flag("--dark", picture.dark, "Bright lines on a dark page");
+    which.more().add_option("--strategy", strategy, "STRATEGY",
+                            "How to count, with the same result: " + words_of("STRATEGY"));
   }
-  if (!format.empty()) {
-    if (const Format* found = find_format(format)) return *found;
-    usage_error("--format takes table, csv, tsv, json, npy, raw, uhi, png or pnm, got '" + format + "'");
-  }
-  const std::size_t dot = common.output.rfind('.');
-  std::string ending = dot == std::string::npos ? "" : common.output.substr(dot + 1);
-  if (ending == "pgm" || ending == "ppm") ending = "pnm";
-  const Format* found = find_format(ending);
-  return found != nullptr && found->name != "raw" && found->name != "uhi" ? *found : formats.front();
-}
-
-HistogramJob HistogramCommandOptions::job() const {
-  HistogramJob job;
-  job.weights = weighted_job();
-  // Texts and dates are one column, counted.
-  InputOptions of_values = input;
-  of_values.any_order = true;
-  const bool of_names = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
-                        !write.equalize && !write.otsu && group.empty();
-  of_values.words = of_names && !write.cumulative;
-  of_values.dates = of_names && write.cumulative;
-  of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
-  if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
-  job.source = source_options(of_values, common);
-  // A value that cannot be read would part the weights from their values. Of empty ones the places are known.
-  if (job.weights) {
-    job.source.needed_by = "--weights";
-    job.source.places = job.weights->from.places = !of_values.every_column;
-  }
-  job.columns = input.columns;
-  job.bins = parse_bins(bins, joint);
-  job.joint = joint;
-  job.options.right_open = right_open;
-  job.options.strategy = strategy_from_name(strategy);
-  job.options.outside = is_second("--outside", outside, "drop", "clamp") ? Outside::clamp : Outside::drop;
-  if (!channels.empty()) job.channels = static_cast<unsigned>(whole_number("--channels", channels, 1, 16));
-  if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 32U);
-  if (joint && job.rows) usage_error("--joint and --rows exclude each other");
-  if (joint && write.cumulative) usage_error("--joint and --cumulative exclude each other");
-  if ((joint || job.weights) && (write.equalize || write.otsu))
-    usage_error("--equalize and --otsu need counts of one column");
-  if (job.weights && write.percent) usage_error("--weights and --percent exclude each other");
-  if (!region.empty()) job.region = parse_region(region);
-  if (!pitch.empty()) {
-    if (!job.region) usage_error("--pitch needs --region, which says how many pixels a row has");
-    job.pitch = whole_number("--pitch", pitch, 1, most_pixels);
-  }
-  job.memory = memory_limit(common);
-  job.device = common.device;
-  job.plot = !picture.path.empty();
-  job.verify = common.verify;
-  return job;
-}
-
-std::optional<WeightedJob> HistogramCommandOptions::weighted_job() const {
-  if (weights.empty()) {
-    if (variances || weights_format != "auto" || !weights_dtype.empty() || !weights_column.empty()) {
-      usage_error("--variances, --weights-format, --weights-dtype and --weights-column need --weights");
+  // These throw invalid_argument for values that no input can suit.
+  [[nodiscard]] HistogramJob job() const {
+    HistogramJob job;
+    job.weights = weighted_job();
+    // Texts and dates are one column, counted.
+    InputOptions of_values = input;
+    of_values.any_order = true;
+    const bool of_names = !joint && rows.empty() && weights.empty() && region.empty() && channels.empty() &&
+                          !write.equalize && !write.otsu && group.empty();
+    of_values.words = of_names && !write.cumulative;
+    of_values.dates = of_names && write.cumulative;
+    of_values.every_column = joint || !rows.empty() || !region.empty() || !channels.empty();
+    if (!of_values.words && (input.text || input.ignore_case)) usage_error("texts of one column are counted alone");
+    job.source = source_options(of_values, common);
+    // A value that cannot be read would part the weights from their values. Of empty ones the places are known.
+    if (job.weights) {
+      job.source.needed_by = "--weights";
+      job.source.places = job.weights->from.places = !of_values.every_column;
     }
-    return std::nullopt;
+    job.columns = input.columns;
+    job.bins = parse_bins(bins, joint);
+    job.joint = joint;
+    job.options.right_open = right_open;
+    job.options.strategy = strategy_from_name(strategy);
+    job.options.outside = is_second("--outside", outside, "drop", "clamp") ? Outside::clamp : Outside::drop;
+    if (!channels.empty()) job.channels = static_cast<unsigned>(whole_number("--channels", channels, 1, 16));
+    if (!rows.empty()) job.rows = whole_number("--rows", rows, 1, std::uint64_t{1} << 32U);
+    if (joint && job.rows) usage_error("--joint and --rows exclude each other");
+    if (joint && write.cumulative) usage_error("--joint and --cumulative exclude each other");
+    if ((joint || job.weights) && (write.equalize || write.otsu))
+      usage_error("--equalize and --otsu need counts of one column");
+    if (job.weights && write.percent) usage_error("--weights and --percent exclude each other");
+    if (!region.empty()) job.region = parse_region(region);
+    if (!pitch.empty()) {
+      if (!job.region) usage_error("--pitch needs --region, which says how many pixels a row has");
+      job.pitch = whole_number("--pitch", pitch, 1, most_pixels);
+    }
+    job.memory = memory_limit(common);
+    job.device = common.device;
+    job.plot = !picture.path.empty();
+    job.verify = common.verify;
+    return job;
   }
-  const auto refuse = [](bool given, std::string_view option) {
-    if (given) usage_error("--weights and {} exclude each other", option);
-  };
-  refuse(write.cumulative, "--cumulative");
-  refuse(write.log_counts, "--log-counts");
-  refuse(strategy != "auto", "--strategy");
-  refuse(!common.digits.empty(), "--digits");
-  if (!joint && input.inputs.size() > 1) usage_error("--weights takes one input, or columns with --joint");
-  if (weights == "-" && std::count(input.inputs.begin(), input.inputs.end(), "-") > 0) {
-    usage_error("values and weights can't both come from standard input");
+  // What --weights asks for; nothing without it.
+  [[nodiscard]] std::optional<WeightedJob> weighted_job() const {
+    if (weights.empty()) {
+      if (variances || weights_format != "auto" || !weights_dtype.empty() || !weights_column.empty()) {
+        usage_error("--variances, --weights-format, --weights-dtype and --weights-column need --weights");
+      }
+      return std::nullopt;
+    }
+    const auto refuse = [](bool given, std::string_view option) {
+      if (given) usage_error("--weights and {} exclude each other", option);
+    };
+    refuse(write.cumulative, "--cumulative");
+    refuse(write.log_counts, "--log-counts");
+    refuse(strategy != "auto", "--strategy");
+    refuse(!common.digits.empty(), "--digits");
+    if (!joint && input.inputs.size() > 1) usage_error("--weights takes one input, or columns with --joint");
+    if (weights == "-" && std::count(input.inputs.begin(), input.inputs.end(), "-") > 0) {
+      usage_error("values and weights can't both come from standard input");
+    }
+    WeightedJob job;
+    job.input = weights;
+    job.variances = variances;
+    job.from = source_options(input, common);
+    job.from.entries = io::Entries::numbers;
+    job.from.format = io::input_format_from_name(weights_format);
+    job.from.dtype.reset();
+    job.from.offset = 0;
+    job.from.count.reset();
+    if (!weights_dtype.empty())
+      job.from.dtype = named("--weights-dtype", words_of("DTYPE"), weights_dtype, dtype_from_name);
+    job.from.column = weights_column;
+    job.from.header = input.header || is_column_name(weights_column);
+    // An entry left out would part the weights from their values.
+    job.from.needed_by = "--weights";
+    return job;
   }
-  WeightedJob job;
-  job.input = weights;
-  job.variances = variances;
-  job.from = source_options(input, common);
-  job.from.entries = io::Entries::numbers;
-  job.from.format = io::input_format_from_name(weights_format);
-  job.from.dtype.reset();
-  job.from.offset = 0;
-  job.from.count.reset();
-  if (!weights_dtype.empty())
-    job.from.dtype = named("--weights-dtype", words_of("DTYPE"), weights_dtype, dtype_from_name);
-  job.from.column = weights_column;
-  job.from.header = input.header || is_column_name(weights_column);
-  // An entry left out would part the weights from their values.
-  job.from.needed_by = "--weights";
-  return job;
-}
+  [[nodiscard]] const Format& chosen_format() const {
+    const std::string& format = common.format;
+    const std::string_view pictures = common.json ? "" : " .png .pnm .pgm .ppm";
+    if (format.empty()) check_ending("-o", common.output, fmt::format(".txt .json .csv .tsv .npy{}", pictures));
+    if (common.json) {
+      if (!format.empty() && format != "json") usage_error("--json and --format " + format + " exclude each other");
+      return *find_format("json");
+    }
+    if (!format.empty()) {
+      if (const Format* found = find_format(format)) return *found;
+      usage_error("--format takes table, csv, tsv, json, npy, raw, uhi, png or pnm, got '" + format + "'");
+    }
+    const std::size_t dot = common.output.rfind('.');
+    std::string ending = dot == std::string::npos ? "" : common.output.substr(dot + 1);
+    if (ending == "pgm" || ending == "ppm") ending = "pnm";
+    const Format* found = find_format(ending);
+    return found != nullptr && found->name != "raw" && found->name != "uhi" ? *found : formats.front();
+  }
+};
 
 void print_notes(const HistogramResult& result, bool outsiders, bool verified) {
   const std::string& name = result.source.name;

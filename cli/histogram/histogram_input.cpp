@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/histogram/histogram_job.h"
 
-#include "cli/arrays/runs_source.h"
 #include "cli/groups/grouped_table.h"
 #include "program.h"
 
@@ -37,8 +36,8 @@ std::unique_ptr<io::Source> strided_source(std::unique_ptr<io::Source> source, c
     if (row == stride.rows || stride.take == 0) return std::nullopt;
     return ElementRun{stride.start + row * stride.stride, stride.take};
   };
-  return std::make_unique<RunsSource>(std::move(source), std::move(info), runs,
-                                      stride.start + (stride.rows - 1) * stride.stride + stride.take);
+  return runs_source(std::move(source), std::move(info), runs,
+                     stride.start + (stride.rows - 1) * stride.stride + stride.take);
 }
 
 std::string text(const Region& region) {
@@ -228,6 +227,22 @@ std::optional<std::uint64_t> HistogramInput::bytes() const {
     sum += own.count.value_or(0) * size_of(own.dtype);
   }
   return sum;
+}
+
+HistogramInput::Share HistogramInput::share(const HistogramJob& job) {
+  std::optional<std::uint64_t> values = elements;
+  if (job.weights) {
+    // As many values as weights for each rank; rows are the first rank's.
+    const bool apart = !job.rows && std::ranges::all_of(ways, [](Way way) { return way == Way::elements; });
+    if (!apart) std::ranges::fill(ways, Way::first);
+    const std::size_t columns_alone = sources.size() - 1;
+    (void)cut_shared(std::span(sources).first(columns_alone), std::span(ways).first(columns_alone),
+                     {.multiple = channels});
+    (void)cut_shared(std::span(sources).last(1), std::span(ways).last(1));
+    return {0, values};
+  }
+  if (ranks().several() && job.rows && !values) values = measure_shared(*sources.front(), ways.front());
+  return {cut_shared(sources, ways, {.multiple = channels, .rows = job.rows.value_or(0)}), values};
 }
 
 void HistogramInput::add(SharedSource source) {

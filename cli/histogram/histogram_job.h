@@ -159,7 +159,7 @@ void write_named_json(const HistogramResult& result, const WriteOptions& options
 // Counts of texts, or of bins of instants, by where they begin.
 plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options);
 
-// Pictures (histogram_plot.cpp).
+// Pictures (pictures.cpp).
 
 struct PictureOptions {
   std::string path;  // its ending says the format, or it is "svg:-"
@@ -175,10 +175,6 @@ void check_picture(const PictureOptions& asked, std::size_t inputs, bool weighte
 // Channels, groups and inputs over one axis, rows and two columns as a map. A joint histogram has 1 or 2 columns here.
 void write_picture(std::span<const HistogramResult> results, const WriteOptions& options, const PictureOptions& asked);
 
-bool is_calendar_unit(std::string_view word);
-// Edges of whole units between two instants: minute, hour, day, month, year; "": of what makes up to 60 bins.
-std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const std::string& unit,
-                                   const std::string& name);
 // The threshold, null where fewer than two bins have counts, and the levels, all 0 where nothing was counted.
 std::string otsu_text(const Histogram& histogram);
 std::vector<std::uint16_t> levels_of(const Histogram& histogram);
@@ -264,23 +260,12 @@ class BinsFinder {
   std::optional<ValueRange> range_;
 };
 
-// Those of the columns of an input.
-class BinsFinders {
- public:
-  // One request for all of the columns, or one for each.
-  BinsFinders(std::span<const BinsRequest> requests, std::size_t columns, const io::SourceInfo& info,
-              const Device& device);
-  [[nodiscard]] bool wants_data() const;
-  // The columns, or all of them interleaved in one.
-  void add(std::span<const ArrayView> piece);
-  void end_pass();
-  [[nodiscard]] std::vector<Bins> bins() const;
-  [[nodiscard]] std::vector<Dtype> edge_dtypes(bool joint) const;
-  [[nodiscard]] const BinsFinder& front() const { return finders_.front(); }
-
- private:
-  std::vector<BinsFinder> finders_;
-};
+// Those of the columns of an input, from one request for all of them, or one for each.
+std::vector<BinsFinder> bins_finders(std::span<const BinsRequest> requests, std::size_t columns,
+                                     const io::SourceInfo& info, const Device& device);
+bool want_data(std::span<const BinsFinder> finders);
+// The columns of a piece, or all of them interleaved in one.
+void look_at(std::span<BinsFinder> finders, std::span<const ArrayView> piece);
 
 // --weights: the exact sum of the weights in each bin instead of a count.
 struct WeightedJob {
@@ -327,9 +312,15 @@ struct HistogramInput {
   std::size_t columns = 1;                           // of a joint histogram
   bool weighted = false;
 
-  // The values of all ranks, and the bytes of this rank, those of the weights too.
-  [[nodiscard]] std::optional<std::uint64_t> count() const { return elements; }
+  // Bytes of this rank, those of the weights too.
   [[nodiscard]] std::optional<std::uint64_t> bytes() const;
+  // Gives each rank its part, collective: how many of the rows it has, and the number of all values, where it is known
+  // or must be.
+  struct Share {
+    std::uint64_t rows = 0;
+    std::optional<std::uint64_t> values;
+  };
+  Share share(const HistogramJob& job);
   // Notes and reports of all sources, complete after they have been read.
   [[nodiscard]] std::vector<std::string> notes() const;
   [[nodiscard]] NamedReports texts() const;

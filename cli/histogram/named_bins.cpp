@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Histograms of values that are no numbers: bars of the most frequent texts, and bins of whole minutes to years.
+// Histograms of values that are no numbers: bars of the most frequent texts, or of dates.
 #include "cli/histogram/histogram_job.h"
 
-#include "io/instants.h"
 #include "program.h"
 #include "text.h"
 
@@ -11,81 +10,6 @@
 #include <numeric>
 
 namespace masu::cli {
-namespace {
-
-constexpr std::int64_t most_calendar_bins = std::int64_t{1} << 24;
-constexpr std::int64_t most_bins_wanted = 60;  // of those that are picked for the data
-
-// A step of the calendar: so many microseconds, or months.
-struct CalendarStep {
-  std::int64_t us = 0;
-  std::int64_t months = 0;
-};
-
-constexpr CalendarStep picked_steps[] = {{io::second_us, 0},
-                                         {io::minute_us, 0},
-                                         {5 * io::minute_us, 0},
-                                         {15 * io::minute_us, 0},
-                                         {io::hour_us, 0},
-                                         {6 * io::hour_us, 0},
-                                         {io::day_us, 0},
-                                         {7 * io::day_us, 0},
-                                         {0, 1},
-                                         {0, 3},
-                                         {0, 12},
-                                         {0, 120},
-                                         {0, 1200}};
-
-CalendarStep step_of(std::string_view unit) {
-  if (unit == "minute") return {io::minute_us, 0};
-  if (unit == "hour") return {io::hour_us, 0};
-  if (unit == "day") return {io::day_us, 0};
-  return {0, unit == "month" ? 1 : 12};
-}
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
-
-// Which step an instant lies in, and where a step begins. Weeks begin on Mondays: 1970-01-05 was one.
-constexpr std::int64_t first_monday_us = 4 * io::day_us;
-std::int64_t step_number(const CalendarStep& step, std::int64_t us) {
-  if (step.months == 0) return floor_quotient(us - (step.us == 7 * io::day_us ? first_monday_us : 0), step.us);
-  const io::Date date = io::date_of_days(floor_quotient(us, io::day_us));
-  return floor_quotient(date.year * 12 + date.month - 1, step.months);
-}
-std::int64_t step_begin(const CalendarStep& step, std::int64_t number) {
-  if (step.months == 0) return number * step.us + (step.us == 7 * io::day_us ? first_monday_us : 0);
-  const std::int64_t month = number * step.months;
-  return io::days_of(
-             {floor_quotient(month, 12), static_cast<unsigned>(month - floor_quotient(month, 12) * 12 + 1), 1}) *
-         io::day_us;
-}
-
-}  // namespace
-
-bool is_calendar_unit(std::string_view word) {
-  return word == "minute" || word == "hour" || word == "day" || word == "month" || word == "year";
-}
-
-std::vector<double> calendar_edges(std::int64_t first, std::int64_t last, const std::string& unit,
-                                   const std::string& name) {
-  CalendarStep step = unit.empty() ? picked_steps[0] : step_of(unit);
-  const auto bins = [&] { return step_number(step, last) - step_number(step, first) + 1; };
-  for (const CalendarStep& each : picked_steps) {
-    if (!unit.empty() || bins() <= most_bins_wanted) break;
-    step = each;
-  }
-  if (bins() > most_calendar_bins) {
-    data_error("{}: {} bins of a {} lie between its instants, at most {} are counted", name, bins(), unit,
-               most_calendar_bins);
-  }
-  std::vector<double> edges;
-  const std::int64_t begin = step_number(step, first);
-  // The last edge is after the last instant, so it does not matter that the last bin holds it.
-  for (std::int64_t i = 0; i <= bins(); ++i) edges.push_back(static_cast<double>(step_begin(step, begin + i)));
-  return edges;
-}
 
 bool has_texts(const HistogramResult& result) {
   return result.source.names && result.source.names->kind() == io::ValueNames::Kind::texts;

@@ -35,31 +35,18 @@ void write_files(const RunResult& result) {
   for (ArrayOutput& file : files) file.commit();
 }
 
-double median(const std::vector<double>& sorted) {
-  return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2;
-}
-
 std::string sizes(const std::vector<std::size_t>& list) {
   return list.empty() ? "null" : fmt::format("[{}]", fmt::join(list, ","));
 }
 
-std::string run_result_head(const RunOutput& output) {
-  const std::string name = output.name.empty() ? "" : fmt::format(R"("name":{},)", json_string(output.name));
-  return fmt::format(R"({{"argument":{},{}"dtype":"{}","count":{},)", output.argument, name, to_string(output.dtype),
-                     output.view().count);
-}
-
 void write_json_output(const RunOutput& output, io::OutputFile& to) {
-  to.write(run_result_head(output));
-  if (output.target != "-") {
-    to.write(fmt::format(R"("file":{}}})", json_string(output.target)));
-    return;
-  }
+  const ArrayView values = output.view();
+  const std::string name = output.name.empty() ? "" : fmt::format(R"("name":{},)", json_string(output.name));
+  to.write(fmt::format(R"({{"argument":{},{}"dtype":"{}","count":{},)", output.argument, name, to_string(output.dtype),
+                       values.count));
+  if (output.target != "-") return to.write(fmt::format(R"("file":{}}})", json_string(output.target)));
   to.write(R"("values":[)");
-  for (std::uint64_t i = 0; i < output.view().count; ++i) {
-    if (i > 0) to.write(",");
-    to.write(json_element(output.view(), i));
-  }
+  for (std::uint64_t i = 0; i < values.count; ++i) to.write((i > 0 ? "," : "") + json_element(values, i));
   to.write("]}");
 }
 
@@ -75,19 +62,14 @@ std::string json_difference(const RunDifference& difference) {
   return text + "}";
 }
 
-std::string json_times(const RunResult::Times& seconds) {
-  return fmt::format(R"({{"compile":{},"input":{},"write":{},"kernel":{},"kernel_median":{},"read":{},"total":{}}})",
-                     json_number(seconds.compile), json_number(seconds.input), json_number(seconds.write),
-                     json_number(seconds.kernel.front()), json_number(median(seconds.kernel)),
-                     json_number(seconds.read), json_number(seconds.total));
-}
-
-template <class Entry>
-std::string list_of(const std::vector<Entry>& entries, std::string (*text)(const Entry&)) {
-  std::vector<std::string> texts;
-  for (const Entry& entry : entries) texts.push_back(text(entry));
-  return fmt::format("[{}]", fmt::join(texts, ","));
-}
+using Times = RunResult::Times;
+constexpr std::pair<std::string_view, double Times::*> parts[] = {{"compile", &Times::compile},
+                                                                  {"input", &Times::input},
+                                                                  {"write", &Times::write},
+                                                                  {"kernel", &Times::kernel},
+                                                                  {"kernel_median", &Times::kernel_median},
+                                                                  {"read", &Times::read},
+                                                                  {"total", &Times::total}};
 
 // The buffers that were asked for: those with a file into it, the others on standard output, one value a line.
 void write_outputs(const RunResult& result) {
@@ -120,9 +102,12 @@ void write_outputs_as_json(const RunJob& job, const RunResult& result) {
     if (i > 0) to.write(",");
     write_json_output(result.outputs[i], to);
   }
-  to.write(fmt::format(R"(],"expect":{},"seconds":{}}})", list_of(result.differences, json_difference),
-                       json_times(result.seconds)));
-  to.write("\n");
+  std::vector<std::string> expect;
+  for (const RunDifference& difference : result.differences) expect.push_back(json_difference(difference));
+  std::vector<std::string> seconds;
+  for (const auto& [name, part] : parts)
+    seconds.push_back(fmt::format(R"("{}":{})", name, json_number(result.seconds.*part)));
+  to.write(fmt::format("],\"expect\":[{}],\"seconds\":{{{}}}}}\n", fmt::join(expect, ","), fmt::join(seconds, ",")));
   to.commit();
 }
 
@@ -145,46 +130,16 @@ void note_differences(const RunResult& result) {
 }
 
 // On standard error: --time.
-void note_times(const RunResult& result) {
-  const RunResult::Times& seconds = result.seconds;
-  const auto row = [](std::string_view what, double value, const std::string& more) {
-    note(fmt::format("{:<8} {:12.9f} s{}", what, value, more));
-  };
-  row("compile", seconds.compile, "");
-  row("input", seconds.input, "");
-  row("write", seconds.write, "");
-  const std::string runs = seconds.kernel.size() == 1 ? ""
-                                                      : fmt::format(" (the fastest of {}, their median {:.9f} s)",
-                                                                    seconds.kernel.size(), median(seconds.kernel));
-  row("kernel", seconds.kernel.front(), runs);
-  row("read", seconds.read, "");
-  row("total", seconds.total, "");
+void note_times(const RunResult& result, std::uint64_t launches) {
+  const Times& seconds = result.seconds;
+  for (const auto& [name, part] : parts) {
+    if (part == &Times::kernel_median) continue;
+    const bool several = part == &Times::kernel && launches != 1;
+    note(fmt::format(
+        "{:<8} {:12.9f} s{}", name, seconds.*part,
+        several ? fmt::format(" (the fastest of {}, their median {:.9f} s)", launches, seconds.kernel_median) : ""));
+  }
 }
-
-// The options of `masu run` as they are typed.
-struct RunOptions {
-  std::string file;
-  std::string language;
-  std::string device;
-  std::string kernel;
-  std::string global;
-  std::string local;
-  std::string options;
-  std::string repeat;
-  std::string timeout;
-  std::vector<std::string> arguments;
-  std::vector<std::string> expectations;
-  bool json = false;
-  bool quiet = false;
-  bool time = false;
-  bool check = false;
-  std::string under_oclgrind;
-
-  void add_to(const Subcommand& app);
-  // Reads the kernel too. Throws invalid_argument for values that make no sense, io where the file cannot be read.
-  [[nodiscard]] RunJob job() const;
-  [[nodiscard]] CheckRequest check_request(const RunJob& job) const;
-};
 
 constexpr double default_timeout = 60;   // seconds
 constexpr double longest_timeout = 1e9;  // 30 years, which a clock can add
@@ -237,94 +192,113 @@ void check_streams(const RunJob& job, const std::string& source) {
   if (readers > 1) usage_error("standard input ('-') can be read once, it is asked for {} times", readers);
 }
 
-void RunOptions::add_to(const Subcommand& app) {
-  app.add_option("FILE", file, "", "The kernel: OpenCL C (.cl) or CUDA C++ (.cu); - for standard input").required();
-  const Subcommand program = app.group("Kernel");
-  program.add_option("--language", language, "opencl|cuda",
-                     "The kernel's language, where the file's ending does not say it");
-  program.add_option("--kernel", kernel, "NAME", "Which kernel of the file (its only one)");
-  program.add_option("--options", options, "TEXT", "Options for the compiler (\"-DN=16 -cl-std=CL1.2\")");
+// The options of `masu run` as they are typed.
+struct RunOptions {
+  std::string file;
+  std::string language;
+  std::string device;
+  std::string kernel;
+  std::string global;
+  std::string local;
+  std::string options;
+  std::string repeat;
+  std::string timeout;
+  std::vector<std::string> arguments;
+  std::vector<std::string> expectations;
+  bool json = false;
+  bool quiet = false;
+  bool time = false;
+  bool check = false;
+  std::string under_oclgrind;
 
-  const Subcommand launch = app.group("Launch");
-  launch.add_option("--global", global, "X[,Y,Z]",
-                    "Work-items in 1 to 3 dimensions, on CUDA too (the number of elements, where all buffers\n"
-                    "have the same)");
-  launch.add_option("--local", local, "X[,Y,Z]", "Work-items of a work-group (the device chooses)");
-  launch
-      .add_option("--arg", arguments, "ARG",
-                  "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-].\n"
-                  "INPUT is a file, - or a generator (iota:f32:64), and out= gets what the buffer holds at\n"
-                  "the end. Others: local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4")
-      .one_value();
-  launch.add_option("--repeat", repeat, "N", "Run the kernel N times, on the same buffers");
-  launch.add_option("--timeout", timeout, "SECONDS",
-                    "End the run when compiling and running take longer than that (60; 0: never)");
+  void add_to(const Subcommand& app) {
+    app.add_option("FILE", file, "", "The kernel: OpenCL C (.cl) or CUDA C++ (.cu); - for standard input").required();
+    const Subcommand program = app.group("Kernel");
+    program.add_option("--language", language, "opencl|cuda",
+                       "The kernel's language, where the file's ending does not say it");
+    program.add_option("--kernel", kernel, "NAME", "Which kernel of the file (its only one)");
+    program.add_option("--options", options, "TEXT", "Options for the compiler (\"-DN=16 -cl-std=CL1.2\")");
 
-  const Subcommand result = app.group("Result");
-  result
-      .add_option("--expect", expectations, "N=INPUT",
-                  "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs")
-      .one_value();
-  result.add_flag("--check", check,
-                  "Run it under Oclgrind, and report races, accesses out of bounds, reads of memory that was not\n"
-                  "written, and divergent barriers, with their line. Exit 3 where there are any");
-  app.group("").add_option("--under-oclgrind", under_oclgrind, "FILE", "");  // what --check runs
-  app.add_option("--device", device, "ID", "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)");
-  app.add_flag("--json", json, "Write the result as JSON");
-  app.add_flag("--quiet", quiet, "No warnings of the compiler and no notes on standard error");
-  app.add_flag("--time", time, "Print how long compiling, transfer and the kernel took");
-  app.footer(run_examples);
-}
+    const Subcommand launch = app.group("Launch");
+    launch.add_option("--global", global, "X[,Y,Z]",
+                      "Work-items in 1 to 3 dimensions, on CUDA too (the number of elements, where all buffers\n"
+                      "have the same)");
+    launch.add_option("--local", local, "X[,Y,Z]", "Work-items of a work-group (the device chooses)");
+    launch
+        .add_option("--arg", arguments, "ARG",
+                    "An argument, in the kernel's order: buffer=INPUT[,dtype=T][,format=F][,out=FILE|-].\n"
+                    "INPUT is a file, - or a generator (iota:f32:64), and out= gets what the buffer holds at\n"
+                    "the end. Others: local=BYTES; a value as u32=64 or f32=0.5; or a vector as f32x4=1,2,3,4")
+        .one_value();
+    launch.add_option("--repeat", repeat, "N", "Run the kernel N times, on the same buffers");
+    launch.add_option("--timeout", timeout, "SECONDS",
+                      "End the run when compiling and running take longer than that (60; 0: never)");
 
-RunJob RunOptions::job() const {
-  RunJob job;
-  if (!global.empty()) job.global = parse_sizes("--global", global);
-  if (!local.empty()) job.local = parse_sizes("--local", local);
-  job.timeout = parse_timeout(timeout);
-  if (!repeat.empty()) job.repeat = whole_number("--repeat", repeat, 1, most_repeats);
-  for (const std::string& text : arguments) job.arguments.push_back(parse_argument(text));
-  for (const std::string& text : expectations) job.expectations.push_back(parse_expectation(text));
-  check_streams(job, file);
-  const DeviceKind kind = kernel_language(file, language, device);
-  // A run that is checked is the child's: standard input is left for it.
-  if (check && under_oclgrind.empty()) job.source.language = kind;
-  else job.source = read_kernel(file, kind);
-  job.check_facts = under_oclgrind;
-  if (under_oclgrind.empty()) {
-    job.device = device_for(kind, device, file);
-  } else {
-    job.device = "opencl";
-    job.timeout = 0;
+    const Subcommand result = app.group("Result");
+    result
+        .add_option("--expect", expectations, "N=INPUT",
+                    "Compare the buffer of argument N (from 0, or its name) with INPUT; exit 3 if it differs")
+        .one_value();
+    result.add_flag("--check", check,
+                    "Run it under Oclgrind, and report races, accesses out of bounds, reads of memory that was not\n"
+                    "written, and divergent barriers, with their line. Exit 3 where there are any");
+    app.group("").add_option("--under-oclgrind", under_oclgrind, "FILE", "");  // what --check runs
+    app.add_option("--device", device, "ID", "opencl, opencl:N, cuda, cuda:N, or a part of a name (opencl:NVIDIA)");
+    app.add_flag("--json", json, "Write the result as JSON");
+    app.add_flag("--quiet", quiet, "No warnings of the compiler and no notes on standard error");
+    app.add_flag("--time", time, "Print how long compiling, transfer and the kernel took");
+    app.footer(run_examples);
   }
-  job.kernel = kernel;
-  job.options = options;
-  job.times = time || json;
-  job.output_to_stderr =
-      json || std::any_of(job.arguments.begin(), job.arguments.end(), [](const RunArgument& argument) {
-        const auto* buffer = std::get_if<BufferRequest>(&argument);
-        return buffer != nullptr && buffer->output == "-";
-      });
-  return job;
-}
-
-CheckRequest RunOptions::check_request(const RunJob& job) const {
-  CheckRequest request;
-  request.file = file;
-  request.cuda = job.source.language == DeviceKind::cuda;
-  request.timeout = job.timeout;
-  request.json = json;
-  request.quiet = quiet;
-  if (request.cuda) return request;
-  try {
-    const DeviceInfo info = Device::open(job.device).info();
-    request.local_bytes = info.local_bytes;
-    request.max_work_group_size = info.max_work_group_size;
-  } catch (const Error&) {
-    if (!device.empty()) throw;
-    // A check needs no device.
+  // Reads the kernel too. Throws invalid_argument for values that make no sense, io where the file cannot be read.
+  [[nodiscard]] RunJob job() const {
+    RunJob job;
+    if (!global.empty()) job.global = parse_sizes("--global", global);
+    if (!local.empty()) job.local = parse_sizes("--local", local);
+    job.timeout = parse_timeout(timeout);
+    if (!repeat.empty()) job.repeat = whole_number("--repeat", repeat, 1, most_repeats);
+    for (const std::string& text : arguments) job.arguments.push_back(parse_argument(text));
+    for (const std::string& text : expectations) job.expectations.push_back(parse_expectation(text));
+    check_streams(job, file);
+    const DeviceKind kind = kernel_language(file, language, device);
+    // A run that is checked is the child's: standard input is left for it.
+    if (check && under_oclgrind.empty()) job.source.language = kind;
+    else job.source = read_kernel(file, kind);
+    job.check_facts = under_oclgrind;
+    if (under_oclgrind.empty()) {
+      job.device = device_for(kind, device, file);
+    } else {
+      job.device = "opencl";
+      job.timeout = 0;
+    }
+    job.kernel = kernel;
+    job.options = options;
+    job.times = time || json;
+    job.output_to_stderr =
+        json || std::any_of(job.arguments.begin(), job.arguments.end(), [](const RunArgument& argument) {
+          const auto* buffer = std::get_if<BufferRequest>(&argument);
+          return buffer != nullptr && buffer->output == "-";
+        });
+    return job;
   }
-  return request;
-}
+  [[nodiscard]] CheckRequest check_request(const RunJob& job) const {
+    CheckRequest request;
+    request.file = file;
+    request.cuda = job.source.language == DeviceKind::cuda;
+    request.timeout = job.timeout;
+    request.json = json;
+    request.quiet = quiet;
+    if (request.cuda) return request;
+    try {
+      const DeviceInfo info = Device::open(job.device).info();
+      request.local_bytes = info.local_bytes;
+      request.max_work_group_size = info.max_work_group_size;
+    } catch (const Error&) {
+      if (!device.empty()) throw;
+      // A check needs no device.
+    }
+    return request;
+  }
+};
 
 Exit run_command(const RunOptions& asked) {
   const RunJob job = asked.job();
@@ -336,7 +310,7 @@ Exit run_command(const RunOptions& asked) {
     if (!asked.quiet && !checked) tell_notes(input);
   if (asked.json) write_outputs_as_json(job, result);
   else write_outputs(result);
-  if (asked.time) note_times(result);
+  if (asked.time) note_times(result, job.repeat);
   note_differences(result);
   const bool differs = std::any_of(result.differences.begin(), result.differences.end(),
                                    [](const RunDifference& difference) { return difference.any(); });

@@ -154,36 +154,29 @@ struct Texts {
   std::string format;
   std::string out;
 };
-struct RunArgumentKey {
-  std::string_view text;
-  std::string Texts::*value;
-};
-constexpr std::array<RunArgumentKey, 3> keys{
+using TextKey = std::pair<std::string_view, std::string Texts::*>;
+constexpr std::array<TextKey, 3> keys{
     {{",format=", &Texts::format}, {",dtype=", &Texts::dtype}, {",out=", &Texts::out}}};
 
-// Where the next of the keys begins: commas stand in the names of files too.
-std::size_t next_key(std::string_view text, std::span<const RunArgumentKey> known, std::size_t from) {
-  std::size_t next = text.size();
-  for (const RunArgumentKey& key : known) next = std::min(next, text.find(key.text, from));
-  return next;
-}
-
-// Takes the texts of the keys off `input`, which stays with what stands before them.
-Texts take_texts(std::string_view option, std::string& input, std::span<const RunArgumentKey> known) {
+// Takes the texts of these keys off the end of `input`: commas stand in the names of files too.
+Texts take_texts(std::string_view option, std::string& input, std::span<const TextKey> known) {
   Texts texts;
   const std::string whole = input;
-  std::size_t at = next_key(whole, known, 0);
-  input = whole.substr(0, at);
-  while (at < whole.size()) {
-    const RunArgumentKey& key = *std::find_if(known.begin(), known.end(), [&](const RunArgumentKey& k) {
-      return whole.compare(at, k.text.size(), k.text) == 0;
-    });
-    const std::size_t begin = at + key.text.size();
-    at = next_key(whole, known, begin);
-    if (at == begin) usage_error("{}: {} needs a value, got '{}'", option, key.text.substr(1), whole);
-    std::string& value = texts.*key.value;
-    if (!value.empty()) usage_error("{}: {} is given twice in '{}'", option, key.text.substr(1), whole);
-    value = whole.substr(begin, at - begin);
+  while (true) {
+    std::size_t at = 0;
+    const TextKey* last = nullptr;
+    for (const TextKey& key : known) {
+      const std::size_t found = input.rfind(key.first);
+      if (found == std::string::npos || (last != nullptr && found < at)) continue;
+      at = found;
+      last = &key;
+    }
+    if (last == nullptr) break;
+    const auto& [key, text] = *last;
+    if (!(texts.*text).empty()) usage_error("{}: {} is given twice in '{}'", option, key.substr(1), whole);
+    texts.*text = input.substr(at + key.size());
+    if ((texts.*text).empty()) usage_error("{}: {} needs a value, got '{}'", option, key.substr(1), whole);
+    input.resize(at);
   }
   if (input.empty()) usage_error("{}: an INPUT must follow the '=', got '{}'", option, whole);
   return texts;

@@ -3,24 +3,25 @@
 
 #include "cli/check/check.h"
 #include "cli/memory_file.h"
-#include "elements/stored_float.h"
+#include "cli/verify/references.h"
 #include "program.h"
 #include "text.h"
 
-#include <masu/error.h>
-
+#include <execinfo.h>
 #include <fmt/format.h>
+#include <masu/error.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
-#include <concepts>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <utility>
 
 namespace masu::cli {
@@ -63,25 +64,15 @@ class Watchdog {
     if (seconds_ > 0) timer_delete(timer_);
   }
 
-  // Time counts as long as it lives. One at a time.
-  class Watch {
-   public:
-    explicit Watch(Watchdog& dog) : dog_(dog) {}
-    Watch(const Watch&) = delete;
-    Watch& operator=(const Watch&) = delete;
-    ~Watch() {
-      const itimerspec none{};
-      if (dog_.seconds_ > 0) timer_settime(dog_.timer_, 0, &none, &dog_.left_);
-    }
-
-   private:
-    Watchdog& dog_;
-  };
-  // `what` did not end, in the message.
+  // Time counts as long as the result lives, one at a time. `what` did not end, in the message.
+  using Watch = std::unique_ptr<Watchdog, void (*)(Watchdog*)>;
   [[nodiscard]] Watch watch(const std::string& what) {
     end_line = fmt::format("masu run: {} did not end within {} s (--timeout)\n", what, seconds_);
     if (seconds_ > 0) timer_settime(timer_, 0, &left_, nullptr);
-    return Watch(*this);
+    return {this, [](Watchdog* dog) {
+              const itimerspec none{};
+              if (dog->seconds_ > 0) timer_settime(dog->timer_, 0, &none, &dog->left_);
+            }};
   }
 
  private:
@@ -93,30 +84,6 @@ class Watchdog {
 // Comparing what a kernel left in a buffer with what it should have left.
 
 constexpr std::uint64_t block_elements = std::uint64_t{1} << 16U;
-
-template <class T>
-bool same(T a, T b) {
-  if constexpr (std::integral<T>) {
-    return a == b;
-  } else if constexpr (is_stored<T>) {
-    return same(to_double(a), to_double(b));
-  } else {
-    return a == b || (std::isnan(a) && std::isnan(b));
-  }
-}
-
-template <class T>
-void compare_block(const T* got, const std::vector<std::byte>& block, std::uint64_t count, std::uint64_t first,
-                   RunDifference& found) {
-  const auto* expected = reinterpret_cast<const T*>(block.data());
-  for (std::uint64_t i = 0; i < count; ++i) {
-    if (same(got[i], expected[i])) continue;
-    if (found.differing++ > 0) continue;
-    found.first = first + i;
-    found.expected = json_element({dtype_of<T>, expected, count}, i);
-    found.got = json_element({dtype_of<T>, got, count}, i);
-  }
-}
 
 std::unique_ptr<io::Source> open_expected(const InputRequest& request) {
   try {
@@ -136,33 +103,120 @@ RunDifference compare(const ArrayView& got, const InputRequest& input) {
   found.elements = got.count;
   std::vector<std::byte> block(block_elements * size_of(got.dtype));
   while (const std::uint64_t count = source->read(block.data(), block_elements)) {
-    const std::uint64_t first = found.expected_elements;
-    found.expected_elements += count;
+    const std::uint64_t first = std::exchange(found.expected_elements, found.expected_elements + count);
     if (first >= got.count) continue;
-    dispatch(got.dtype, [&]<class T>(TypeTag<T>) {
-      compare_block(static_cast<const T*>(got.data) + first, block, std::min(count, got.count - first), first, found);
-    });
+    const ArrayView mine = part_of(got, first, std::min(count, got.count - first));
+    if (std::memcmp(mine.data, block.data(), mine.count * size_of(got.dtype)) == 0) continue;
+    const ArrayView expected(got.dtype, block.data(), mine.count);
+    for (std::uint64_t i = 0; i < mine.count; ++i) {
+      if (same_bits(mine, i, expected, i) || !differ(mine, i, expected, i) || found.differing++ > 0) continue;
+      found.first = first + i;
+      found.expected = json_element(expected, i);
+      found.got = json_element(mine, i);
+    }
   }
   refuse_bad_entries(*source);
   return found;
 }
 
-// Where the printf of a kernel goes. Drivers write it to descriptor 1 themselves, at once or at the end of a launch.
+// A driver's compiler runs in this process, and so does a kernel on an OpenCL CPU device: their crashes are the
+// process's.
 
-class KernelOutput {
- public:
-  explicit KernelOutput(bool to_standard_error) {
-    // Whole lines leave at once, so that none is lost where the process must be ended.
-    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-    if (to_standard_error) redirected_.emplace(stdout, STDERR_FILENO, "standard output: cannot be redirected");
-  }
-  KernelOutput(const KernelOutput&) = delete;
-  KernelOutput& operator=(const KernelOutput&) = delete;
-  ~KernelOutput() { std::fflush(stdout); }
-
- private:
-  std::optional<Redirected> redirected_;
+struct Crash {
+  int signal;
+  const char* name;
+  const char* what;  // a kernel did
 };
+constexpr std::string_view where = "; --check says where, and when it finds nothing, the driver may be at fault";
+constexpr std::array<Crash, 5> crashes{{
+    {SIGSEGV, "SIGSEGV", "accessed memory that does not exist (SIGSEGV)"},
+    {SIGBUS, "SIGBUS", "accessed memory that does not exist (SIGBUS)"},
+    {SIGABRT, "SIGABRT", "damaged the memory of this process (SIGABRT)"},
+    {SIGFPE, "SIGFPE", "divided an integer by zero (SIGFPE)"},
+    {SIGILL, "SIGILL", "ran an instruction that does not exist (SIGILL)"},
+}};
+
+// The handler may not allocate, so these are made before: a line for each signal, by who crashed, and the address
+// ranges of compilers.
+struct CrashLines {
+  std::array<std::string, crashes.size()> kernel;  // empty while a program is compiled
+  std::array<std::string, crashes.size()> compiler;
+};
+CrashLines crash_lines;
+std::vector<std::pair<std::uintptr_t, std::uintptr_t>> compilers;
+
+[[noreturn]] void end_with(const std::array<std::string, crashes.size()>& lines, int signal) {
+  io::remove_unfinished();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (crashes[i].signal != signal) continue;
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, lines[i].data(), lines[i].size());
+  }
+  _exit(static_cast<int>(Exit::failed));
+}
+
+extern "C" void end_crashed_kernel(int signal) {
+  end_with(crash_lines.kernel, signal);
+}
+
+extern "C" void end_crashed_run(int signal) {
+  if (crash_lines.kernel.front().empty()) end_with(crash_lines.compiler, signal);
+  // A kernel may have damaged the stack, so that backtrace() crashes.
+  struct sigaction again {};
+  again.sa_handler = end_crashed_kernel;
+  again.sa_flags = SA_NODEFER;
+  for (const Crash& crash : crashes) sigaction(crash.signal, &again, nullptr);
+  sigset_t all;
+  sigemptyset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  std::array<void*, 64> frames{};
+  const int count = ::backtrace(frames.data(), static_cast<int>(frames.size()));
+  for (int i = 0; i < count; ++i) {
+    const auto at = reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)]);
+    for (const auto& [begin, end] : compilers) {
+      if (begin <= at && at < end) end_with(crash_lines.compiler, signal);
+    }
+  }
+  end_with(crash_lines.kernel, signal);
+}
+
+// The code of the libraries that compile for drivers. PoCL and others compile a kernel again for its launch.
+void find_compilers() {
+  compilers.clear();
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::string file = line.substr(std::min(line.rfind('/'), line.size() - 1) + 1);
+    if (file.find("LLVM") == std::string::npos && file.find("clang") == std::string::npos) continue;
+    char* end = nullptr;
+    const std::uintptr_t from = std::strtoull(line.c_str(), &end, 16);
+    compilers.emplace_back(from, std::strtoull(end + 1, nullptr, 16));
+  }
+}
+
+// From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the process with exit status 1 and one line. It stays so
+// after the kernel has ended, because damage to memory often shows later. If a kernel `runs`, `what` is its name, else
+// the name of the source that the driver compiles.
+void blame_crashes_on(const std::string& what, const std::string& device, bool runs) {
+  std::array<void*, 1> frame{};
+  ::backtrace(frame.data(), 1);  // loads its library now, not in the handler
+  if (runs) find_compilers();
+  for (std::size_t i = 0; i < crashes.size(); ++i) {
+    const bool memory = crashes[i].signal == SIGSEGV || crashes[i].signal == SIGBUS || crashes[i].signal == SIGABRT;
+    crash_lines.kernel[i] =
+        runs ? fmt::format("masu run: the kernel {} {}{}\n", what, crashes[i].what, memory ? where : "") : "";
+    crash_lines.compiler[i] = fmt::format(
+        "masu run: the compiler of {} crashed ({}) while it compiled {}: that is a fault of the driver, not of the "
+        "kernel; other --options or another driver may compile it\n",
+        device, crashes[i].name, what);
+    struct sigaction action {};
+    action.sa_handler = end_crashed_run;
+    sigemptyset(&action.sa_mask);
+    sigaction(crashes[i].signal, &action, nullptr);
+  }
+}
+
+void blame_nobody() {
+  for (const Crash& crash : crashes) std::signal(crash.signal, SIG_DFL);
+}
 
 constexpr std::uint64_t piece_bytes = std::uint64_t{16} << 20U;
 constexpr std::size_t launches_at_once = 256;  // queued before they are waited for
@@ -189,11 +243,15 @@ std::string run_build_options(const RunJob& job) {
 
 class RunProgram {
  public:
-  explicit RunProgram(const RunJob& job)
-      : job_(job), watchdog_(job.timeout), output_(job.output_to_stderr), device_(Device::open(job.device)) {}
+  explicit RunProgram(const RunJob& job) : job_(job), watchdog_(job.timeout), device_(Device::open(job.device)) {}
 
   RunResult operator()() {
     const auto began = Clock::now();
+    // Drivers write what a kernel prints to descriptor 1 themselves, at once or at the end of a launch. Whole lines
+    // leave at once, so that none is lost where the process must be ended.
+    std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+    std::optional<Redirected> output;
+    if (job_.output_to_stderr) output.emplace(stdout, STDERR_FILENO, "standard output: cannot be redirected");
     result_.device = device_.id();
     Kernel kernel = build();
     for (const Expectation& expectation : job_.expectations) {
@@ -204,6 +262,7 @@ class RunProgram {
     }
     load_buffers();
     launch(kernel);
+    std::fflush(stdout);
     read_back(kernel);
     result_.seconds.total = since(began);
     return std::move(result_);
@@ -337,16 +396,19 @@ class RunProgram {
     if (job_.check_facts.empty() && !device_.info().gpu) blame_crashes_on(result_.kernel, device_.id(), true);
     Stream stream(device_);
     std::vector<Event> events;
+    std::vector<double> seconds;
     for (std::uint64_t done = 0; done < job_.repeat;) {
       events.push_back(kernel.launch(stream, shape, list));
       if (++done < job_.repeat && events.size() < launches_at_once) continue;
       stream.finish();
-      for (const Event& event : events) {
-        if (job_.times) result_.seconds.kernel.push_back(event.seconds());
-      }
+      for (const Event& event : events)
+        if (job_.times) seconds.push_back(event.seconds());
       events.clear();
     }
-    std::sort(result_.seconds.kernel.begin(), result_.seconds.kernel.end());
+    if (seconds.empty()) return;
+    std::sort(seconds.begin(), seconds.end());
+    result_.seconds.kernel = seconds.front();
+    result_.seconds.kernel_median = (seconds[(seconds.size() - 1) / 2] + seconds[seconds.size() / 2]) / 2;
   }
   void read_back(const Kernel& kernel) {
     for (const RunBuffer& buffer : buffers_) {
@@ -373,7 +435,6 @@ class RunProgram {
 
   const RunJob& job_;
   Watchdog watchdog_;
-  KernelOutput output_;
   Device device_;
   std::vector<RunBuffer> buffers_;
   RunResult result_;

@@ -140,7 +140,8 @@ struct RunResult {
     double compile = 0;
     double input = 0;  // reading what the buffers are made of
     double write = 0;
-    std::vector<double> kernel;  // each launch, by the device's clock, in ascending order
+    double kernel = 0;  // the fastest launch, by the device's clock
+    double kernel_median = 0;
     double read = 0;
     double total = 0;
   };
@@ -155,11 +156,5 @@ struct RunResult {
 };
 
 RunResult run_kernel(const RunJob& job);
-
-// From here on SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT end the process with exit status 1 and one line. It stays so
-// after the kernel has ended, because damage to memory often shows later. If a kernel `runs`, `what` is its name, else
-// the name of the source that the driver compiles.
-void blame_crashes_on(const std::string& what, const std::string& device, bool runs);
-void blame_nobody();
 
 }  // namespace masu::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
-#include "cli/sort/lines.h"
 #include "cli/sort/sort_job.h"
 #include "cli/verify/references.h"
 #include "options.h"
@@ -69,28 +68,12 @@ namespace {
 
 // masu sort --is-sorted.
 
-struct OrderCheck {
-  std::uint64_t count = 0;
-  std::optional<std::uint64_t> out_of_order;  // the first element that comes before the one in front of it
-  std::string element;                        // that one, and the one in front of it
-  std::string before;
-};
-
 constexpr std::uint64_t least_for_device = 4096;  // elements: less is looked at one by one
 
-// The first place from 1 on that comes before its predecessor, or the count.
-std::uint64_t first_fall(const ArrayView& data, Order order) {
-  return dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
-    const auto* values = static_cast<const T*>(data.data);
-    std::uint64_t i = 1;
-    while (i < data.count && !comes_before(values[i], values[i - 1], order)) ++i;
-    return std::min(i, data.count);
-  });
-}
-
-class Check {
+// Whether the elements of this rank, and after share() those of all ranks, are in order.
+class OrderCheck {
  public:
-  Check(const SortCommandOptions& asked, ArrayStream& stream)
+  OrderCheck(const SortCommandOptions& asked, ArrayStream& stream)
       : names_(stream.info().names),
         order_(asked.order()),
         plain_(asked.common.verify),
@@ -99,85 +82,92 @@ class Check {
         row_length_(std::max<std::uint64_t>(1, stream.row_length().value_or(none))) {}
 
   // The next piece of the data; false where it is out of order.
-  bool add(const ArrayView& piece, OrderCheck& found) {
-    const std::size_t size = size_of(piece.dtype);
-    const auto* data = static_cast<const std::byte*>(piece.data);
+  bool add(const ArrayView& piece) {
     for (std::uint64_t at = 0; at < piece.count;) {
-      const std::uint64_t within = found.count % row_length_;
-      const ArrayView part(piece.dtype, data + at * size, std::min(piece.count - at, row_length_ - within));
-      if (found.count == 0) std::memcpy(first_, part.data, size);
-      if (within != 0 && !follows(part)) {
-        return tell(found, value_text({piece.dtype, last_, 1}, 0, names_.get()), part, 0);
-      }
+      const std::uint64_t within = seen_.count % row_length_;
+      const ArrayView part = part_of(piece, at, std::min(piece.count - at, row_length_ - within));
+      if (seen_.count == 0) seen_.first = element(part, 0);
+      if (within != 0 && precedes(element(part, 0), seen_.last)) return fall(seen_, seen_.last, element(part, 0), 0);
       if (!in_order(part)) {
-        const std::uint64_t place = first_fall(part, order_);
-        return tell(found, value_text(part, place - 1, names_.get()), part, place);
+        const std::uint64_t place = first_fall(part);
+        return fall(seen_, element(part, place - 1), element(part, place), place);
       }
       at += part.count;
-      found.count += part.count;
-      std::memcpy(last_, data + (at - 1) * size, size);
+      seen_.count += part.count;
+      seen_.last = element(part, part.count - 1);
     }
     return true;
   }
 
   // What all ranks have found, one after the other.
-  void share(OrderCheck& found) {
-    if (!ranks().several()) return;
-    const bool parted = row_length_ != none;
-    Part mine{found.count, found.out_of_order.value_or(none), {}, {}};
-    std::memcpy(mine.first, first_, sizeof first_);
-    std::memcpy(mine.last, last_, sizeof last_);
-    const auto texts = ranks().from_each("elements", bytes_of(found.before + "\n" + found.element));
-    OrderCheck all;
+  void share() {
+    Seen all;
     bool any = false;
-    auto text = texts.begin();
-    for (const Part& part : join_ranks("order", std::vector{mine})) {
-      const std::vector<std::string> said = split(text_in(*text++), '\n');
+    for (const Seen& part : join_ranks("order", std::vector{seen_})) {
       if (part.count != 0 || part.fall != none) {
-        std::memcpy(first_, part.first, sizeof first_);
-        const ArrayView begin(dtype_, first_, 1);
-        if (any && !parted && !all.out_of_order && !follows(begin))
-          tell(all, value_text({dtype_, last_, 1}, 0, names_.get()), begin, 0);
-        if (part.fall != none && !all.out_of_order) {
-          all.out_of_order = all.count + part.fall;
-          all.before = said.front();
-          all.element = said.back();
-        }
-        std::memcpy(last_, part.last, sizeof last_);
+        const bool joined = any && row_length_ == none;
+        if (joined && all.fall == none && precedes(part.first, all.last)) fall(all, all.last, part.first, 0);
+        if (part.fall != none && all.fall == none) fall(all, part.before, part.after, part.fall);
+        all.last = part.last;
         any = true;
       }
       all.count += part.count;
     }
-    found = std::move(all);
+    seen_ = all;
   }
 
+  [[nodiscard]] std::uint64_t count() const { return seen_.count; }
+  // The first element that comes before the one in front of it, and both as text.
+  [[nodiscard]] std::optional<std::uint64_t> out_of_order() const {
+    return seen_.fall == none ? std::nullopt : std::optional(seen_.fall);
+  }
+  [[nodiscard]] std::string text() const { return text_of(seen_.after); }
+  [[nodiscard]] std::string text_before() const { return text_of(seen_.before); }
+
  private:
-  // What one rank has found; `fall`: where its elements are out of order, `none`: nowhere.
-  struct Part {
-    std::uint64_t count;
-    std::uint64_t fall;
-    std::byte first[8];
-    std::byte last[8];
-  };
   static constexpr std::uint64_t none = std::numeric_limits<std::uint64_t>::max();
+  struct alignas(8) Element {
+    std::byte bytes[8] = {};
+  };
+  // What one rank has found; `fall`: where its elements are out of order, `none`: nowhere.
+  struct Seen {
+    std::uint64_t count = 0;
+    std::uint64_t fall = none;
+    Element first;
+    Element last;
+    Element before;  // the fall
+    Element after;
+  };
+  static Element element(const ArrayView& data, std::uint64_t i) {
+    Element one;
+    std::memcpy(one.bytes, element_at(data, i), size_of(data.dtype));
+    return one;
+  }
+  [[nodiscard]] ArrayView view(const Element& one) const { return {dtype_, one.bytes, 1}; }
+  [[nodiscard]] std::string text_of(const Element& one) const { return value_text(view(one), 0, names_.get()); }
+  [[nodiscard]] bool precedes(const Element& a, const Element& b) const {
+    const bool ascending = order_ == Order::ascending;
+    return cli::precedes(view(ascending ? a : b), 0, view(ascending ? b : a), 0);
+  }
+  // The first place from 1 on that comes before its predecessor, or the count.
+  [[nodiscard]] std::uint64_t first_fall(const ArrayView& data) const {
+    return dispatch(data.dtype, [&]<class T>(TypeTag<T>) {
+      const auto* values = static_cast<const T*>(data.data);
+      std::uint64_t i = 1;
+      while (i < data.count && !comes_before(values[i], values[i - 1], order_)) ++i;
+      return std::min(i, data.count);
+    });
+  }
   [[nodiscard]] bool in_order(const ArrayView& part) const {
-    if (plain_ || part.count < least_for_device) return first_fall(part, order_) == part.count;
+    if (plain_ || part.count < least_for_device) return first_fall(part) == part.count;
     SortOptions options;
     options.order = order_;
     return masu::is_sorted(device_, part, options);
   }
-  // Whether the part may come after the last element of the piece before it.
-  [[nodiscard]] bool follows(const ArrayView& part) const {
-    alignas(8) std::byte pair[2 * sizeof last_];
-    const std::size_t size = size_of(part.dtype);
-    std::memcpy(pair, last_, size);
-    std::memcpy(pair + size, part.data, size);
-    return first_fall({part.dtype, pair, 2}, order_) == 2;
-  }
-  bool tell(OrderCheck& found, std::string before, const ArrayView& part, std::uint64_t place) const {
-    found.out_of_order = found.count + place;
-    found.before = std::move(before);
-    found.element = value_text(part, place, names_.get());
+  static bool fall(Seen& seen, const Element& before, const Element& after, std::uint64_t place) {
+    seen.fall = seen.count + place;
+    seen.before = before;
+    seen.after = after;
     return false;
   }
 
@@ -187,41 +177,40 @@ class Check {
   Device device_;
   Dtype dtype_;
   std::uint64_t row_length_;  // `none`: all is one row
-  alignas(8) std::byte first_[8] = {};
-  alignas(8) std::byte last_[8] = {};
+  Seen seen_;
 };
 
 // Stops at the first element that is out of order. Throws Differs where the reference finds another one.
 Exit check(const SortCommandOptions& asked) {
   ArrayStream stream(asked, Work::sorting, "is-sorted");
-  OrderCheck found;
-  Check check(asked, stream);
+  OrderCheck check(asked, stream);
   double computing = 0;
   stream.pass([&](const ArrayView& piece) {
     const auto began = Clock::now();
-    const bool kept = check.add(piece, found);
+    const bool kept = check.add(piece);
     computing += since(began);
     return kept;
   });
-  const std::uint64_t seen = found.count + (found.out_of_order ? 1 : 0);
+  const std::uint64_t seen = check.count() + (check.out_of_order() ? 1 : 0);
   (void)stream.settle(seen);
   const Places places = stream.places(seen);
-  check.share(found);
-  if (found.out_of_order && asked.row_count() == 1) places.apply({&*found.out_of_order, 1});
+  check.share();
+  std::optional<std::uint64_t> fall = check.out_of_order();
+  if (fall && asked.row_count() == 1) places.apply({&*fall, 1});
   const Seconds seconds = stream.seconds({0, computing});
   if (!ranks().first()) return Exit::done;
   if (asked.common.json) {
-    const std::string place = found.out_of_order ? fmt::format(R"(,"first":{})", *found.out_of_order) : "";
-    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",{}}}\n", !found.out_of_order, type_name(stream.info()),
+    const std::string place = fall ? fmt::format(R"(,"first":{})", *fall) : "";
+    print_text(fmt::format("{{\"sorted\":{},\"dtype\":\"{}\",{}}}\n", !fall, type_name(stream.info()),
                            stream.json_end(seconds, place)));
   }
   const std::string& name = stream.info().name;
   if (!asked.common.quiet) note_report(name, stream.report());
-  if (asked.common.time) note_times(seconds, found.count * size_of(stream.info().dtype));
-  if (!found.out_of_order) return Exit::done;
+  if (asked.common.time) note_times(seconds, check.count() * size_of(stream.info().dtype));
+  if (!fall) return Exit::done;
   if (!asked.common.json && !asked.common.quiet) {
-    note(fmt::format("masu: {}: not sorted: element {} is {}, after {}", name, *found.out_of_order, found.element,
-                     found.before));
+    note(fmt::format("masu: {}: not sorted: element {} is {}, after {}", name, *fall, check.text(),
+                     check.text_before()));
   }
   return Exit::differs;
 }

@@ -24,12 +24,10 @@ class SortReference {
   };
   // Reads the sources and goes back to their beginning. `values` may be null.
   SortReference(io::Source& keys, io::Source* values, const Request& request)
-      : request_(request), dtype_(keys.info().dtype), keys_(read_and_rewind(keys)) {
-    if (values != nullptr) {
-      value_bytes_ = size_of(values->info().dtype);
-      values_ = read_and_rewind(*values);
-    }
-    const ArrayView data(dtype_, keys_.data(), keys_.size() / size_of(dtype_));
+      : request_(request), keys_(keys.info().dtype) {
+    keys_.bytes = read_and_rewind(keys);
+    if (values != nullptr) values_.emplace(values->info().dtype).bytes = read_and_rewind(*values);
+    const ArrayView data = keys_.view();
     row_length_ = std::max<std::uint64_t>(1, data.count / request.rows);
     order_ = reference_order(data, request.order, request.rows);
   }
@@ -48,8 +46,8 @@ class SortReference {
         differs("at place {} the order has {}, the reference's {}", place, got, expected);
       }
     } else {
-      compare_column(keys_, size_of(dtype_), records.keys.data, count, "keys");
-      if (value_bytes_ > 0) compare_column(values_, value_bytes_, records.payload, count, "values");
+      compare_column(keys_, records.keys.data, count, "keys");
+      if (values_) compare_column(*values_, records.payload, count, "values");
     }
     done_ += count;
   }
@@ -60,21 +58,18 @@ class SortReference {
   }
 
  private:
-  void compare_column(const std::vector<std::byte>& data, std::size_t element, const void* got, std::uint64_t count,
-                      const char* what) const {
-    const auto* bytes = static_cast<const std::byte*>(got);
+  void compare_column(const Column& column, const void* got, std::uint64_t count, const char* what) const {
+    const ArrayView data = column.view();
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t from = order_[done_ + i] * element;
-      if (from + element <= data.size() && std::memcmp(bytes + i * element, data.data() + from, element) == 0) continue;
+      const std::uint64_t from = order_[done_ + i];
+      if (from < data.count && same_bits({data.dtype, got, count}, i, data, from)) continue;
       differs("the sorted {} differ from the reference's at place {}", what, done_ + i);
     }
   }
   Request request_;
-  Dtype dtype_;
-  std::size_t value_bytes_ = 0;
+  Column keys_;
+  std::optional<Column> values_;
   std::uint64_t row_length_ = 1;
-  std::vector<std::byte> keys_;
-  std::vector<std::byte> values_;
   std::vector<std::uint64_t> order_;  // places in the input
   std::uint64_t done_ = 0;
 };

@@ -117,7 +117,7 @@ class ExternalSort {
     std::uint64_t count = 0;  // 1 at least
   };
   Room room();
-  void filled(std::uint64_t count);
+  void filled(std::uint64_t count) { filled_ += count; }
   // Records that lie in memory, with their payload where it is given.
   void add(const Records& records);
 
@@ -138,12 +138,15 @@ class ExternalSort {
     void operator()(void* memory) const noexcept { std::free(memory); }
   };
   void reserve();
-  [[nodiscard]] SortOptions options(std::uint64_t rows, Times& times) const;
   void sort_in_memory(std::uint64_t first, std::uint64_t count, std::uint64_t rows, bool index_only);
   void number(std::uint64_t first, std::uint64_t count);
   void spill(std::uint64_t first, std::uint64_t count);
-  [[nodiscard]] std::byte* keys(std::uint64_t record) const;
-  [[nodiscard]] std::byte* payload(std::uint64_t record) const;
+  [[nodiscard]] std::byte* keys(std::uint64_t record) const {
+    return keys_.get() + record * size_of(request_.shape.keys);
+  }
+  [[nodiscard]] std::byte* payload(std::uint64_t record) const {
+    return payload_.get() + record * request_.shape.payload_bytes;
+  }
 
   Request request_;
   std::uint64_t capacity_;
@@ -194,5 +197,35 @@ struct SortSummary {
 
 // Throws Differs when it is to verify and the reference sorts otherwise; no file is left then.
 SortSummary run_sort(const SortCommandOptions& asked, Progress& progress);
+
+// Whole lines of a text in the order of some of their fields (sort_lines.cpp).
+
+// What lines are sorted by: a column, or the whole line where it has no name.
+struct LineKey {
+  enum class Kind { any, number, text };
+  std::string column;
+  Kind kind = Kind::any;
+  bool descending = false;
+};
+
+// COLUMN[:desc|asc][:number|text],… where `usual` says what is not said. Also as sort(1) has them: 3n, 3nr.
+std::vector<LineKey> parse_line_keys(std::span<const std::string> asked, const LineKey& usual);
+
+// `masu sort --lines`, `masu topk --lines`.
+struct LinesRequest {
+  const CommonOptions& common;
+  const InputOptions& input;
+  std::vector<LineKey> keys;
+  std::optional<std::uint64_t> first;
+  bool unique = false;
+  bool ignore_case = false;
+  bool index = false;     // the places of the lines instead of them
+  bool skip_nan = false;  // leaves lines out whose first key is NaN
+};
+// Prints what was left out, too.
+SortSummary sort_lines(const LinesRequest& asked, const char* what);
+
+// Wrong use: an ending that is no text's.
+void check_line_output(const CommonOptions& common);
 
 }  // namespace masu::cli

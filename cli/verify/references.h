@@ -154,13 +154,6 @@ inline void check_count(const std::string& where, std::string_view what, std::ui
   differs("{}, {}: counted {}, the reference counted {}", where, what, got, expected);
 }
 
-inline void check_counts(const std::string& where, std::span<const std::uint64_t> got,
-                         std::span<const std::uint64_t> expected) {
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (got[i] != expected[i]) check_count(where, fmt::format("bin {}", i), got[i], expected[i]);
-  }
-}
-
 // Where a plain loop puts points: into one of the joint bins, or after these: below (of several columns: outside),
 // above, NaN.
 struct ReferenceSlots {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -69,6 +71,88 @@ void check(const TiffLayout& layout, Reader& reader) {
   }
 }
 
+// Rows of TIFF as libtiff decodes them, packed and in planes, to elements of the result.
+
+template <class T>
+void store(std::byte* target, T value) noexcept {
+  std::memcpy(target, &value, sizeof(T));
+}
+
+// Samples of a number of bits that is no whole number of bytes follow each other from the highest bit on.
+template <class T>
+void unpack_bits(const std::byte* row, std::uint64_t count, unsigned bits, std::byte* target) noexcept {
+  std::uint32_t held = 0;
+  unsigned have = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    while (have < bits) {
+      held = held << 8 | std::to_integer<std::uint32_t>(*row++);
+      have += 8;
+    }
+    have -= bits;
+    store(target + i * sizeof(T), static_cast<T>(held >> have & ((std::uint32_t{1} << bits) - 1)));
+  }
+}
+
+void unpack_samples(const std::byte* row, std::uint64_t count, unsigned bits, std::byte* target) noexcept {
+  if (bits < 8) unpack_bits<std::uint8_t>(row, count, bits, target);
+  else if (bits > 8 && bits < 16) unpack_bits<std::uint16_t>(row, count, bits, target);
+  else std::memcpy(target, row, count * (bits / 8));
+}
+
+// Turns the indices of a palette into colours. A second sample is copied; if it is alpha, it is scaled to the range of
+// the dtype.
+template <class T>
+void look_up(const TiffLayout& layout, const std::byte* samples, std::uint64_t count, unsigned plane,
+             std::byte* target) noexcept {
+  const bool wide = layout.bits > 8;
+  const unsigned largest = (1U << layout.bits) - 1;
+  const unsigned scale = layout.channels.back() == "alpha" ? std::numeric_limits<T>::max() : largest;
+  const std::uint64_t pixel = layout.channels.size() * sizeof(T);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint16_t sample = std::to_integer<std::uint8_t>(samples[i]);
+    if (wide) std::memcpy(&sample, samples + 2 * i, 2);
+    const std::uint64_t number = plane + i % layout.cell_samples();  // of the pixel's samples
+    std::byte* to = target + i / layout.cell_samples() * pixel;
+    for (std::uint64_t c = 0; c < 3 && number == 0; ++c)
+      store(to + c * sizeof(T), static_cast<T>(layout.palette[std::uint64_t{3} * sample + c]));
+    if (number == 1) store(to + 3 * sizeof(T), static_cast<T>((std::uint64_t{sample} * scale + largest / 2) / largest));
+  }
+}
+
+template <std::size_t bytes>
+void scatter(const std::byte* from, std::uint64_t count, std::uint64_t step, std::byte* target) noexcept {
+  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(target + i * step, from + i * bytes, bytes);
+}
+
+// `pixels` pixels of one row of a cell as elements of the result. `target` is the first pixel's first channel;
+// `scratch` is memory that is used again.
+void unpack_row(const TiffLayout& layout, const std::byte* row, std::uint64_t pixels, unsigned plane, std::byte* target,
+                std::vector<std::byte>& scratch) {
+  const std::uint64_t count = pixels * layout.cell_samples();
+  if (!layout.palette.empty()) {
+    scratch.resize(count * (layout.bits > 8 ? 2 : 1));
+    unpack_samples(row, count, layout.bits, scratch.data());
+    if (layout.dtype == Dtype::u8) look_up<std::uint8_t>(layout, scratch.data(), count, plane, target);
+    else look_up<std::uint16_t>(layout, scratch.data(), count, plane, target);
+    return;
+  }
+  if (layout.planes == 1) {
+    unpack_samples(row, count, layout.bits, target);
+    return;
+  }
+  const std::size_t element = size_of(layout.dtype);
+  scratch.resize(count * element);
+  unpack_samples(row, count, layout.bits, scratch.data());
+  target += plane * element;
+  const std::uint64_t step = layout.samples * element;
+  switch (element) {
+    case 1: scatter<1>(scratch.data(), count, step, target); break;
+    case 2: scatter<2>(scratch.data(), count, step, target); break;
+    case 4: scatter<4>(scratch.data(), count, step, target); break;
+    default: scatter<8>(scratch.data(), count, step, target); break;
+  }
+}
+
 class TiffSource final : public RowSource {
  public:
   TiffSource(Input input, TiffLayout layout, std::uint64_t images, const LibTiff& library)
@@ -103,8 +187,8 @@ class TiffSource final : public RowSource {
     for (unsigned plane = 0; plane < layout_.planes; ++plane)
       for (std::uint64_t column = 0; column < layout_.columns(); ++column) {
         const std::uint64_t x = column * layout_.cell_width;
-        unpack_tiff_row(layout_, slot(plane, column) + (row - first_) * layout_.row_bytes(),
-                        std::min(layout_.cell_width, layout_.width - x), plane, target + x * pixel, scratch_);
+        unpack_row(layout_, slot(plane, column) + (row - first_) * layout_.row_bytes(),
+                   std::min(layout_.cell_width, layout_.width - x), plane, target + x * pixel, scratch_);
       }
   }
 

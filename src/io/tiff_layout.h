@@ -8,14 +8,18 @@
 #include <masu/dtype.h>
 #include <tiffio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace masu::io {
@@ -40,10 +44,31 @@ struct LibTiff {
 class TiffFile {
  public:
   // Reads the first directory.
-  TiffFile(Reader& reader, const LibTiff& library);
+  TiffFile(Reader& reader, const LibTiff& library) : reader_(reader), library_(library), size_(reader.measured_size()) {
+    const std::unique_ptr<TIFFOpenOptions, decltype(library.TIFFOpenOptionsFree)> options(
+        library.TIFFOpenOptionsAlloc(), library.TIFFOpenOptionsFree);
+    if (options == nullptr) reader.fail("tiff: libtiff cannot be started");
+    constexpr tmsize_t largest_allocation = (tmsize_t{1} << 30) + (tmsize_t{1} << 16);
+    library.TIFFOpenOptionsSetMaxSingleMemAlloc(options.get(), largest_allocation);
+    library.TIFFOpenOptionsSetErrorHandlerExtR(options.get(), on_error, this);
+    library.TIFFOpenOptionsSetWarningHandlerExtR(options.get(), on_warning, this);
+    const auto no_write = [](thandle_t, void*, tmsize_t) -> tmsize_t { return -1; };
+    const auto no_close = [](thandle_t) { return 0; };
+    const auto no_map = [](thandle_t, void**, toff_t*) { return 0; };
+    const auto no_unmap = [](thandle_t, void*, toff_t) {};
+    // m: not mapped; c: long strips are not presented as short ones.
+    tiff_ = library.TIFFClientOpenExt("image", "rmc", this, on_read, no_write, on_seek, no_close, on_size, no_map,
+                                      no_unmap, options.get());
+    if (tiff_ == nullptr || thrown_) {
+      if (tiff_ != nullptr) library.TIFFClose(std::exchange(tiff_, nullptr));
+      fail("its directory");
+    }
+  }
   TiffFile(const TiffFile&) = delete;
   TiffFile& operator=(const TiffFile&) = delete;
-  ~TiffFile();
+  ~TiffFile() {
+    if (tiff_ != nullptr) library_.TIFFClose(tiff_);
+  }
 
   [[nodiscard]] const LibTiff& library() const noexcept { return library_; }
   [[nodiscard]] TIFF* handle() const noexcept { return tiff_; }
@@ -78,15 +103,49 @@ class TiffFile {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view what);
-  void note(const char* format, std::va_list arguments) noexcept;
+  [[noreturn]] void fail(std::string_view what) {
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    std::string reason = message_.data();
+    for (char& c : reason)
+      if (c < ' ' || c > '~') c = ' ';
+    reader_.fail("tiff: {}: {}", what, reason.empty() ? "cannot be read" : reason);
+  }
+  void note(const char* format, std::va_list arguments) noexcept {
+    if (message_[0] == '\0') std::vsnprintf(message_.data(), message_.size(), format, arguments);
+  }
 
   static TiffFile& of(void* data) noexcept { return *static_cast<TiffFile*>(data); }
-  static tmsize_t on_read(thandle_t data, void* target, tmsize_t bytes);
-  static toff_t on_seek(thandle_t data, toff_t offset, int whence);
-  static toff_t on_size(thandle_t data);
-  static int on_error(TIFF* tiff, void* data, const char* module, const char* format, std::va_list arguments);
-  static int on_warning(TIFF* tiff, void* data, const char* module, const char* format, std::va_list arguments);
+  static tmsize_t on_read(thandle_t data, void* target, tmsize_t bytes) {
+    TiffFile& self = of(data);
+    try {
+      if (self.thrown_ || bytes <= 0) return 0;
+      self.reader_.seek(self.position_);
+      const std::size_t got = self.reader_.read(target, static_cast<std::size_t>(bytes));
+      self.position_ += got;
+      return static_cast<tmsize_t>(got);
+    } catch (...) {
+      self.thrown_ = std::current_exception();
+      return 0;
+    }
+  }
+  static toff_t on_seek(thandle_t data, toff_t offset, int whence) {
+    TiffFile& self = of(data);
+    if (whence == SEEK_CUR) offset += self.position_;
+    if (whence == SEEK_END) offset += self.size_;
+    return self.position_ = std::min<std::uint64_t>(offset, self.size_);
+  }
+  static toff_t on_size(thandle_t data) { return of(data).size_; }
+  static int on_error(TIFF*, void* data, const char*, const char* format, std::va_list arguments) {
+    of(data).note(format, arguments);
+    return 1;  // libtiff's own handler is not called
+  }
+  static int on_warning(TIFF*, void* data, const char* module, const char* format, std::va_list arguments) {
+    // Before data is decoded, what is said is about tags and headers.
+    const bool about_data =
+        of(data).decoding_ && !std::string_view(module == nullptr ? "" : module).ends_with("PreDecode");
+    if (about_data) of(data).note(format, arguments);
+    return 1;
+  }
 
   Reader& reader_;
   const LibTiff& library_;
@@ -130,10 +189,5 @@ struct TiffLayout {
 
 // Throws io, naming the reader, for what is malformed or not read.
 TiffLayout tiff_layout(TiffFile& file, Reader& reader);
-
-// `pixels` pixels of one row of a cell as elements of the result. `target` is the first pixel's first channel;
-// `scratch` is memory that is used again.
-void unpack_tiff_row(const TiffLayout& layout, const std::byte* row, std::uint64_t pixels, unsigned plane,
-                     std::byte* target, std::vector<std::byte>& scratch);
 
 }  // namespace masu::io
