@@ -117,10 +117,12 @@ class Hdf5Source final : public ArraySource {
     file_.reader().fail("hdf5: {}{}{}", what, reason.empty() ? "" : ": ", printable(reason));
   }
 
-  [[nodiscard]] bool has_numbers(Hid group, const char* name) const {
+  // Of an object that the library cannot open, `unopened`: newer libraries write datasets that older ones do not open.
+  [[nodiscard]] bool has_numbers(Hid group, const char* name, bool unopened) const {
     const Hdf5Handle object(hdf5_.H5Oopen(group, name, 0), hdf5_.H5Oclose);
     constexpr int dataset = 5;  // H5I_DATASET
-    if (!object.good() || hdf5_.H5Iget_type(object.get()) != dataset) return false;
+    if (!object.good()) return unopened;
+    if (hdf5_.H5Iget_type(object.get()) != dataset) return false;
     const Hdf5Handle type(hdf5_.H5Dget_type(object.get()), hdf5_.H5Tclose);
     const int kind = type.good() ? hdf5_.H5Tget_class(type.get()) : -1;
     return kind == integer || kind == floating || kind == enumeration;
@@ -128,14 +130,16 @@ class Hdf5Source final : public ArraySource {
 
   // The dataset's path. One that is given may lead over links.
   [[nodiscard]] std::string find(const std::string& asked) const {
-    if (!asked.empty() && has_numbers(opened_->get(), asked.c_str())) return asked;
+    if (!asked.empty() && has_numbers(opened_->get(), asked.c_str(), false)) return asked;
     struct Found {
       const Hdf5Source* source;
       std::vector<std::string> names;
     } found{this, {}};
-    const auto take = [](Hid group, const char* name, const void* /*info*/, void* to) {
+    const auto take = [](Hid group, const char* name, const void* info, void* to) {
       auto& all = *static_cast<Found*>(to);
-      if (all.source->has_numbers(group, name)) all.names.push_back(std::string("/") + name);
+      const bool is_hard =
+          *static_cast<const int*>(info) == 0;  // H5L_TYPE_HARD, of H5L_info_t; others may lead nowhere
+      if (all.source->has_numbers(group, name, is_hard)) all.names.push_back(std::string("/") + name);
       return 0;
     };
     if (hdf5_.H5Lvisit(opened_->get(), 0, 0, take, &found) < 0) fail("cannot be searched for datasets");
