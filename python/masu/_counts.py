@@ -50,12 +50,13 @@ def extremes(data, device, finite=False):
     """
     if data.size == 0:
         return np.empty(0, data.dtype)
-    values = flat(data)
-    wide = finite and data.dtype.kind == "f"
-    pair = np.empty(2, np.float64 if wide else values.dtype)
-    if not _masu.extremes(values, pair, finite, _on(data).device_for(device, data)):
-        return np.empty(0, data.dtype)
-    return pair.astype(data.dtype.newbyteorder("="), copy=False)
+    values, where = flat(data), _on(data).device_for(device, data)
+    dtype = data.dtype.newbyteorder("=")
+    if finite and dtype.kind == "f":
+        return np.array(_masu.finite_range(values, where) or (), dtype)
+    pair = np.empty(2, dtype)
+    _masu.reduce_rows(values, "minmax", pair[:1], pair[1:], where)
+    return pair
 
 
 def flat(data):

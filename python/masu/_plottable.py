@@ -234,11 +234,7 @@ class Plottable:
         """Totals times a number; variances times its square. The result is weighted."""
         if not isinstance(factor, numbers.Real) or isinstance(factor, bool):
             return NotImplemented
-        cells = weighted(self._cells())
-        square = float(factor) ** 2
-        beside = tuple(_scaled(np.asarray(one), factor).item() for one in cells.beside)
-        return self._made(Cells(cells.axes, _scaled(cells.totals, factor), cells.squares * square, beside,
-                                tuple(one * square for one in cells.beside_squares)))
+        return self._changed(lambda totals: _scaled(totals, factor), lambda squares: squares * float(factor) ** 2)
 
     def __rmul__(self, factor):
         return self * factor
@@ -248,10 +244,13 @@ class Plottable:
             return NotImplemented
         if divisor == 0:
             raise ZeroDivisionError("Histogram: division by zero")
-        cells, divisor = weighted(self._cells()), float(divisor)
-        square = divisor**2
-        return self._made(Cells(cells.axes, cells.totals / divisor, cells.squares / square,
-                                tuple(one / divisor for one in cells.beside), tuple(one / square for one in cells.beside_squares)))
+        return self._changed(lambda totals: totals / float(divisor), lambda squares: squares / float(divisor) ** 2)
+
+    def _changed(self, totals, squares):
+        """The histogram of weights after these changes of all totals and variances."""
+        cells = weighted(self._cells())
+        return self._made(Cells(cells.axes, totals(cells.totals), squares(cells.squares),
+                                tuple(np.asarray(totals(np.asarray(one))).item() for one in cells.beside), tuple(map(squares, cells.beside_squares))))
 
     def __sub__(self, other):
         """Totals less those of a histogram of the same bins; variances are added. The result is weighted."""

@@ -124,8 +124,8 @@ void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint6
   } else {
     throw nb::type_error("from_dlpack: __dlpack__ must give a capsule that has not been used");
   }
-  const bool on_host = tensor->device.type == dlpack::host;
-  if (!on_host && tensor->device.type != dlpack::cuda && tensor->device.type != dlpack::cuda_managed) {
+  const bool on_host = tensor->device.device_type == dlpack::host;
+  if (!on_host && tensor->device.device_type != dlpack::cuda && tensor->device.device_type != dlpack::cuda_managed) {
     throw nb::type_error("from_dlpack: the memory must be the host's or a CUDA device's");
   }
   bool boolean = false;
@@ -140,7 +140,7 @@ void from_dlpack(DeviceArray* self, nb::object capsule, std::optional<std::uint6
   }
   auto* address = static_cast<std::byte*>(tensor->data) + tensor->byte_offset;
   if (count != 0) check_aligned(address, dtype);
-  const std::int64_t ordinal = tensor->device.id;
+  const std::int64_t ordinal = tensor->device.device_id;
   auto buffer = call([&] {
     const masu::Device device = on_host ? masu::Device::open("cpu") : cuda_device(ordinal);
     if (count == 0) return masu::Buffer<std::byte>(device, 0);  // its address may be null

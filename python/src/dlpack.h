@@ -4,6 +4,9 @@
 
 #include "elements/dtypes.h"
 
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
 #include <cstdint>
 
 namespace masu_python::dlpack {
@@ -15,24 +18,10 @@ inline constexpr std::uint64_t flag_read_only = 1;
 inline constexpr std::uint8_t unsigned_integer = 1;
 inline constexpr std::uint8_t boolean = 6;
 
-struct Device {
-  std::int32_t type;
-  std::int32_t id;
-};
-struct Type {
-  std::uint8_t code;
-  std::uint8_t bits;
-  std::uint16_t lanes;
-};
-struct Array {
-  void* data;
-  Device device;
-  std::int32_t ndim;
-  Type dtype;
-  std::int64_t* shape;
-  std::int64_t* strides;  // in elements; null where they are contiguous
-  std::uint64_t byte_offset;
-
+using Device = nanobind::dlpack::device;
+using Type = nanobind::dlpack::dtype;
+// Strides are in elements; null where they are contiguous.
+struct Array : nanobind::dlpack::dltensor {
   [[nodiscard]] bool is_contiguous() const noexcept;
 };
 struct Version {

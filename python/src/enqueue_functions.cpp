@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts, partitions, quantiles, searches and distinct values of the arrays of tensors.h, enqueued.
+// Sorts, partitions, searches and distinct values of the arrays of tensors.h, enqueued.
 #include "enqueue.h"
 #include "order.h"
-#include "quantile/quantile_plan.h"
-#include "quantiles.h"
 
 #include <masu/convert.h>
 #include <masu/group.h>
@@ -12,9 +10,7 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <optional>
-#include <vector>
 
 namespace masu_python {
 namespace {
@@ -66,39 +62,6 @@ Outcome enqueued::partition(EnqueuedCall& call) {
     if (!alone) return sort_lines(stream, data, x.dtype, lines, false, places);
     const Buffer<std::byte> sizes(stream.device(), 2 * sizeof(std::uint64_t));
     static_cast<void>(part_row(stream, data[0], x.dtype, {data[1], sizes}, place, places));
-  });
-}
-
-Outcome enqueued::quantile(EnqueuedCall& call) {
-  const Tensor& x = call.x;
-  Lines& lines = call.lines;
-  const Arguments& given = call.arguments;
-  const Question question{
-      x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), given.variant().percent};
-  const std::shared_ptr<Points> points = points_for(question);
-  if (points == nullptr || !is_none(given[Name::weights])) return Outcome::not_plain;
-  if (!points->known) {
-    answer(question, *points);
-    if (!call.is_still()) return Outcome::again;
-  }
-  const bool skips = given.variant().skips_nan && masu::is_float(x.dtype);
-  if (points->list.empty() || (skips && points->q.empty())) return Outcome::not_plain;
-  std::vector<std::int64_t> shape = points->shape;
-  const auto reduced = lines.reduced(given[Name::keepdims] == Py_True);
-  shape.insert(shape.end(), reduced.begin(), reduced.end());
-  if (shape.size() > most_dimensions) return Outcome::not_plain;
-  const Dtype result = points->result.value_or(x.dtype);
-  call.option(points->number);
-  call.output(result, x.boolean && !points->result, shape, given[Name::out]);
-  return call.finish([&](Stream& stream, Buffers data) {
-    masu::FewQuantiles few{points->list};
-    if (skips) few = {{}, points->method, points->q};
-    if (masu::few_quantiles(stream, data[0], x.dtype, lines, few, data[1], result)) return;
-    std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
-    const masu::SelectionOptions options{.rows = lines.number()};
-    if (skips) masu::nan_quantiles(stream, rows, x.dtype, points->method, points->q, data[1], result, options);
-    else masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options);
   });
 }
 

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums, moments, medians, dot products and running sums of the arrays of tensors.h, enqueued.
+// Sums, moments, dot products and running sums of the arrays of tensors.h, enqueued.
 #include "elements/stored_float.h"
 #include "enqueue.h"
-#include "quantile/quantile_plan.h"
 #include "scan/scan_device.h"
 #include "sum/sum_totals.h"
 
 #include <masu/convert.h>
-#include <masu/quantile.h>
 #include <masu/scan.h>
 #include <masu/sum.h>
 
-#include <algorithm>
-#include <bit>
 #include <optional>
-#include <span>
 #include <string_view>
 
 namespace masu_python {
@@ -144,25 +139,6 @@ Outcome enqueued::reduce(EnqueuedCall& call) {
     Buffer<std::byte> wide(stream.device(), lines.number() * sizeof(std::uint64_t));
     static_cast<void>(form(stream, rows, x.dtype, wide, options));
     as_dtype(stream, wide, usual, data[1], result);
-  });
-}
-
-Outcome enqueued::median(EnqueuedCall& call) {
-  const Dtype dtype = call.x.dtype;
-  call.output(masu::is_float(dtype) ? dtype : Dtype::f64, false,
-              call.lines.reduced(call.arguments[Name::keepdims] == Py_True), call.arguments[Name::out]);
-  return call.finish([&](Stream& stream, Buffers data) {
-    const bool skips = call.arguments.variant().skips_nan && masu::is_float(dtype);
-    const masu::QuantilePoint point = masu::median_point(std::max<std::uint64_t>(call.lines.length, 1));
-    constexpr double any = 0.5;
-    masu::FewQuantiles few{{&point, 1}};
-    if (skips) few.q = {&any, 1};
-    if (masu::few_quantiles(stream, data[0], dtype, call.lines, few, data[1], masu::dtype_of_median(dtype))) return;
-    std::optional<Buffer<std::byte>> memory;
-    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], call.lines, memory);
-    const masu::SelectionOptions options{.rows = call.lines.number()};
-    if (skips) masu::nan_median(stream, rows, dtype, data[1], options);
-    else masu::median(stream, rows, dtype, data[1], options);
   });
 }
 

@@ -6,7 +6,6 @@
 
 #include <masu/histogram.h>
 #include <masu/joint_histogram.h>
-#include <masu/reduce.h>
 #include <masu/row_histogram.h>
 #include <masu/weighted_histogram.h>
 #include <nanobind/stl/vector.h>
@@ -140,25 +139,12 @@ void weighted_histogram(const Columns& in, const Input& by, const std::vector<ma
   });
 }
 
-// The least and the greatest value into `pair`; a NaN is both. Of the finite ones only where that is asked for; false
-// where there are none.
-bool extremes(const Input& in, const Output& pair, bool finite, const masu::Device& device) {
-  return call([&] {
-    if (finite && masu::is_float(in.dtype())) {
-      const auto range =
-          in.on_device() ? masu::finite_range(in.buffer(), in.dtype()) : masu::finite_range(device, in.view());
-      const double ends[] = {range ? range->lo : 0, range ? range->hi : 0};
-      put<double>(pair, std::span<const double>(ends), "extremes");
-      return range.has_value();
-    }
-    const masu::ReduceResult result = in.on_device() ? masu::reduce(in.buffer(), in.dtype(), masu::ReduceOp::minmax)
-                                                     : masu::reduce(device, in.view(), masu::ReduceOp::minmax);
-    const std::size_t bytes = masu::size_of(in.dtype());
-    require_count(pair, 2, "extremes");
-    std::memcpy(pair.data<std::byte>(), result.min_values().data, bytes);
-    std::memcpy(pair.data<std::byte>() + bytes, result.max_values().data, bytes);
-    return true;
+// The least and the greatest finite value; None where there are none.
+nb::object finite_range(const Input& in, const masu::Device& device) {
+  const auto range = call([&] {
+    return in.on_device() ? masu::finite_range(in.buffer(), in.dtype()) : masu::finite_range(device, in.view());
   });
+  return range ? nb::make_tuple(range->lo, range->hi) : nb::object(nb::none());
 }
 
 }  // namespace
@@ -175,7 +161,7 @@ void register_histogram(nb::module_& m) {
   m.def("weighted_histogram", taking(weighted_histogram), nb::arg("columns"), nb::arg("weights"), nb::arg("bins"),
         nb::arg("rows"), nb::arg("totals"), nb::arg("extras"), nb::arg("variances").none(), nb::arg("wrap"),
         nb::arg("device"));
-  m.def("extremes", taking(extremes));
+  m.def("finite_range", taking(finite_range));
 }
 
 }  // namespace masu_python

@@ -1,26 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// Medians and quantiles of little data in host memory, in one call: NumPy's functions spend more time on their
-// arguments than on the data. None for what NumPy warns of, and for all that is not plain.
-#include "quantiles.h"
-
+// Medians and quantiles: of little data in host memory in one call, as NumPy's functions spend more time on their
+// arguments than on the data; of the arrays of tensors.h, enqueued; and of rows in device memory. Null for what NumPy
+// warns of, and for all that is not plain.
 #include "elements/special_values.h"
-#include "function.h"
-#include "lines.h"
-#include "module.h"
+#include "enqueue.h"
+#include "quantile/quantile_plan.h"
 #include "sort/numpy_order.h"
-#include "tensors.h"
 
-#include <masu/buffer.h>
-#include <masu/stream.h>
+#include <masu/quantile.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace masu_python {
 namespace {
+
+// NumPy's answer for a q, a method and the length of a line.
+struct Points {
+  std::uint64_t number = 0;               // no two have the same
+  unsigned sought = 0;                    // how often it was not known
+  bool known = false;                     // NumPy has been asked
+  std::vector<masu::QuantilePoint> list;  // empty where the call must go the usual way
+  std::vector<std::int64_t> shape;        // of q
+  std::optional<masu::Dtype> result;      // none: the array's
+  masu::QuantileMethod method{};
+  std::vector<double> q;  // empty where masu's formulas are not NumPy's
+};
+
+// A request for quantiles of lines of `length` elements. _quantile.plain_points(percent, length, dtype, q, method)
+// returns what points_of() takes, bytes of a result or 0, q's shape, q as float64 and the method whose formulas compute
+// it, or None.
+struct Question {
+  masu::Dtype dtype{};
+  bool boolean = false;
+  std::uint64_t length = 0;
+  PyObject* q = nullptr;
+  PyObject* method = nullptr;
+  bool percent = false;
+};
 
 template <class T>
 void append(std::string& key, const T& value) {
@@ -84,8 +108,7 @@ bool append_quantiles(std::string& key, PyObject* q) {
   return plain;
 }
 
-}  // namespace
-
+// From arrays of int64, int64, float64 and uint8.
 std::vector<masu::QuantilePoint> points_of(const Input& first, const Input& second, const Input& weights,
                                            const Input& kinds) {
   std::vector<masu::QuantilePoint> points;
@@ -97,6 +120,8 @@ std::vector<masu::QuantilePoint> points_of(const Input& first, const Input& seco
   return points;
 }
 
+// The entry of a question, which answer() fills; null where q is not plain: numbers of Python's, lists and tuples of
+// them, and arrays of NumPy's. With the GIL.
 std::shared_ptr<Points> points_for(const Question& question) {
   if (PyUnicode_CheckExact(question.method) == 0) return nullptr;
   std::string key;
@@ -145,12 +170,6 @@ void answer(const Question& question, Points& points) {
   answered.known = true;
   points = std::move(answered);
 }
-
-namespace {
-
-using masu::Buffer;
-using masu::Device;
-using masu::Dtype;
 
 // A C-contiguous array whose lines along an axis, or all of whose elements, are rows.
 struct Rows : HostLines {
@@ -264,9 +283,61 @@ PyObject* plain::quantile(const Arguments& values) {
                 });
 }
 
+Outcome enqueued::median(EnqueuedCall& call) {
+  const Dtype dtype = call.x.dtype;
+  call.output(masu::is_float(dtype) ? dtype : Dtype::f64, false,
+              call.lines.reduced(call.arguments[Name::keepdims] == Py_True), call.arguments[Name::out]);
+  return call.finish([&](Stream& stream, Buffers data) {
+    const bool skips = call.arguments.variant().skips_nan && masu::is_float(dtype);
+    const masu::QuantilePoint point = masu::median_point(std::max<std::uint64_t>(call.lines.length, 1));
+    constexpr double any = 0.5;
+    masu::FewQuantiles few{{&point, 1}};
+    if (skips) few.q = {&any, 1};
+    if (masu::few_quantiles(stream, data[0], dtype, call.lines, few, data[1], masu::dtype_of_median(dtype))) return;
+    std::optional<Buffer<std::byte>> memory;
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(dtype), data[0], call.lines, memory);
+    const masu::SelectionOptions options{.rows = call.lines.number()};
+    if (skips) masu::nan_median(stream, rows, dtype, data[1], options);
+    else masu::median(stream, rows, dtype, data[1], options);
+  });
+}
+
+Outcome enqueued::quantile(EnqueuedCall& call) {
+  const Tensor& x = call.x;
+  Lines& lines = call.lines;
+  const Arguments& given = call.arguments;
+  const Question question{
+      x.dtype, x.boolean, lines.length, given[Name::q], given.value(Name::method), given.variant().percent};
+  const std::shared_ptr<Points> points = points_for(question);
+  if (points == nullptr || !is_none(given[Name::weights])) return Outcome::not_plain;
+  if (!points->known) {
+    answer(question, *points);
+    if (!call.is_still()) return Outcome::again;
+  }
+  const bool skips = given.variant().skips_nan && masu::is_float(x.dtype);
+  if (points->list.empty() || (skips && points->q.empty())) return Outcome::not_plain;
+  std::vector<std::int64_t> shape = points->shape;
+  const auto reduced = lines.reduced(given[Name::keepdims] == Py_True);
+  shape.insert(shape.end(), reduced.begin(), reduced.end());
+  if (shape.size() > most_dimensions) return Outcome::not_plain;
+  const Dtype result = points->result.value_or(x.dtype);
+  call.option(points->number);
+  call.output(result, x.boolean && !points->result, shape, given[Name::out]);
+  return call.finish([&](Stream& stream, Buffers data) {
+    masu::FewQuantiles few{points->list};
+    if (skips) few = {{}, points->method, points->q};
+    if (masu::few_quantiles(stream, data[0], x.dtype, lines, few, data[1], result)) return;
+    std::optional<Buffer<std::byte>> memory;
+    const Buffer<std::byte>& rows = masu::as_rows(stream, masu::size_of(x.dtype), data[0], lines, memory);
+    const masu::SelectionOptions options{.rows = lines.number()};
+    if (skips) masu::nan_quantiles(stream, rows, x.dtype, points->method, points->q, data[1], result, options);
+    else masu::quantiles(stream, rows, x.dtype, points->list, data[1], result, options);
+  });
+}
+
 namespace {
 
-// On a device: the medians of rows, and the quantiles at the points of quantiles.h; with `nan` of what is no NaN.
+// On a device: the medians of rows, and the quantiles at points; with `nan` of what is no NaN.
 void medians(const Input& input, const Output& output, std::uint64_t rows, bool nan) {
   call_there(input, [&](masu::Stream& stream) {
     const masu::SelectionOptions options{.rows = rows};

@@ -84,7 +84,7 @@ void sum_columns(const Input& input, const Output& output) {
 }
 
 // The extremes of each row, their places, or how many elements are not zero, by the function's name in Python.
-// `second`: the greatest elements of "minmax".
+// `second`: the greatest elements of "minmax". Results of data on a device may go to the host's memory.
 void reduce_rows(const Input& in, const std::string& name, const Output& out, const Output& second,
                  const Device& device) {
   const bool greatest = name == "max" || name == "argmax";
@@ -96,7 +96,7 @@ void reduce_rows(const Input& in, const std::string& name, const Output& out, co
   brief_call(in, [&] {
     masu::ReduceOptions options;
     options.rows = out.count();
-    if (in.on_device()) {
+    if (out.on_device()) {
       masu::ReduceTargets to;
       if (op == masu::ReduceOp::count_nonzero) to.nonzero = &out.buffer();
       else if (places) (greatest ? to.max_indices : to.min_indices) = &out.buffer();
@@ -105,7 +105,8 @@ void reduce_rows(const Input& in, const std::string& name, const Output& out, co
       masu::Stream stream(out.buffer().device(), masu::Timing::off);
       return masu::reduce(stream, in.buffer(), in.dtype(), to, options).get();
     }
-    const masu::ReduceResult found = masu::reduce(device, in.view(), op, options);
+    const masu::ReduceResult found = in.on_device() ? masu::reduce(in.buffer(), in.dtype(), op, options)
+                                                    : masu::reduce(device, in.view(), op, options);
     const auto put = [](const Output& to, const masu::ArrayView& values) {
       std::memcpy(to.data<std::byte>(), values.data, values.count * masu::size_of(values.dtype));
     };

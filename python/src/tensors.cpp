@@ -200,11 +200,12 @@ bool Library::take(PyObject* array, Tensor& tensor) const {
     PyErr_Clear();  // the call in Python raises the error
     return false;
   }
-  if (taken.device.type != dlpack::cuda || !dlpack::dtype_of(taken.dtype, tensor.dtype, tensor.boolean)) return false;
+  if (taken.device.device_type != dlpack::cuda || !dlpack::dtype_of(taken.dtype, tensor.dtype, tensor.boolean))
+    return false;
   if (taken.ndim < 0 || static_cast<std::size_t>(taken.ndim) > most_dimensions) return false;
   tensor.dimensions = static_cast<std::size_t>(taken.ndim);
   std::copy_n(taken.shape, tensor.dimensions, tensor.shape.begin());
-  tensor.ordinal = taken.device.id;
+  tensor.ordinal = taken.device.device_id;
   tensor.data = static_cast<std::byte*>(taken.data) + taken.byte_offset;
   if (!tensor.measure() || !taken.is_contiguous()) return false;
   // The memory of a tensor with the negative bit holds the negated values.

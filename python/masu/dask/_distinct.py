@@ -8,7 +8,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .. import _device, _order
+from .. import _order
 from .._order import TopK
 from .._states import TopkAccumulator
 from . import _graph
@@ -51,9 +51,7 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, *,
 
 def _distinct(index, counts, device, block):
     """(values, where each is first, how often it occurs, elements in all)."""
-    block = _graph.near(block)
-    where = None if _graph.there(block) else _device.resolve(device)
-    found = _graph.on_host(_order.unique(block, return_index=index, return_counts=counts, device=where))
+    found = _graph.computed(_order.unique, block, return_index=index, return_counts=counts, device=device)
     values, *more = found if isinstance(found, tuple) else (found,)
     first = more.pop(0) if index else None
     return values, first, more[0] if counts else None, block.size
@@ -63,8 +61,7 @@ def _distinct_of_all(device, parts):
     values = _graph.together([part[0] for part in parts])
     if not values.size:
         return parts[0]
-    found, places, inverse = _order.unique(values, return_index=True, return_inverse=True,
-                                           device=_device.resolve(device))
+    found, places, inverse = _order.unique(values, return_index=True, return_inverse=True, device=device)
     begins = _graph.starts([part[3] for part in parts])
     first = None if parts[0][1] is None else _graph.after(begins, [part[1] for part in parts])
     counts = None if parts[0][2] is None else np.concatenate([part[2] for part in parts])
@@ -127,4 +124,4 @@ def _first_of(k, axis, largest, device, block):
     if block.size == 0:
         shape = tuple(k if i == axis else n for i, n in enumerate(block.shape))
         return np.empty(shape, block.dtype), np.empty(shape, np.intp)
-    return _graph.on_host(_order.topk(block, k, axis, largest=largest, device=None if _graph.there(block) else device))
+    return _graph.on_host(_order.topk(block, k, axis, largest=largest, device=device))

@@ -15,8 +15,6 @@ import numpy as np
 from .. import _sums
 
 _BITS = 32
-_PIECE = 2**14  # weights that are cut at a time
-_LEAST_PLACE = 40  # -40 is below the place of the least float64
 
 
 class Exact(NamedTuple):
@@ -33,61 +31,37 @@ def nothing(*shape):
 def state(weights, totals, shape=None):
     """The exact totals of weights, where totals(int64 weights) are those of integers below 2**33."""
     flat = weights.reshape(-1)
-    low, places, digits, specials = _of_integers(flat) if weights.dtype.kind in "iu" else _of_floats(flat)
-    rows = {}
-    for k in places:
-        rows[k - low] = totals(digits(k).reshape(weights.shape)).astype(np.int64, copy=False)
-    found = np.zeros((max(rows) + 1, rows[0].size), np.int64)
-    for k, row in rows.items():
-        found[k] = row
+    rows = {place: totals(digits.reshape(weights.shape)).astype(np.int64, copy=False)
+            for place, digits in (_of_integers if weights.dtype.kind in "iu" else _of_floats)(flat)}
+    low = min(rows)
+    found = np.zeros((max(rows) - low + 1, rows[low].size), np.int64)
+    for place, row in rows.items():
+        found[place - low] = row
     counts = None
-    if specials:
+    if weights.dtype.kind == "f" and not np.isfinite(flat).all():
         counts = np.stack([totals(of(flat).astype(np.int64).reshape(weights.shape)) for of in
                            (np.isnan, partial(np.equal, np.inf), partial(np.equal, -np.inf))]).astype(np.int64, copy=False)
     return _carried(Exact(low, found, counts, shape or found.shape[1:]))
 
 
 def _of_integers(weights):
-    """(the lowest place, the places that are used, the digits of a place, whether there are NaNs and infinities)."""
+    """(place, digits) of each place that is used."""
     wide = weights.astype(np.uint64 if weights.dtype.kind == "u" else np.int64, copy=False)
-
-    def digits(k):
-        return (wide >> np.array(_BITS, wide.dtype) if k else wide & np.array(2**_BITS - 1, wide.dtype)).astype(np.int64)
-
-    return 0, range(1 if weights.dtype.itemsize < 8 and weights.dtype.kind == "u" else 2), digits, False
+    yield 0, (wide & np.array(2**_BITS - 1, wide.dtype)).astype(np.int64)
+    if weights.dtype.itemsize == 8 or weights.dtype.kind == "i":
+        yield 1, (wide >> np.array(_BITS, wide.dtype)).astype(np.int64)
 
 
 def _of_floats(weights):
-    """The same of floats; in pieces that stay in the cache. What `digits` returns is written again by its next call."""
-    pieces = [slice(start, start + _PIECE) for start in range(0, weights.size, _PIECE)]
-    mantissas, exponents = np.empty(weights.size, np.int64), np.empty(weights.size, np.int16)
-    used, specials = np.zeros(_LEAST_PLACE + 32, bool), False
-    for piece in pieces:
-        part = weights[piece].astype(np.float64)
-        finite = np.isfinite(part)
-        if not finite.all():
-            specials = True
-            part = np.where(finite, part, 0.0)
-        fraction, exponent = np.frexp(part)
-        exponent -= 53
-        mantissas[piece] = np.ldexp(fraction, 53)
-        exponents[piece] = exponent
-        used[np.flatnonzero(np.bincount((exponent >> 5)[fraction != 0] + _LEAST_PLACE))] = True
-    first = (np.flatnonzero(used) - _LEAST_PLACE).tolist() or [0]
-    found = np.empty(weights.size, np.int64)
-
-    def digits(k):
-        for piece in pieces:
-            mantissa, up = mantissas[piece], exponents[piece] - np.int16(_BITS * k)
-            part = np.abs(mantissa)
-            part <<= np.clip(up, 0, _BITS)  # from 32 on nothing is left in this place
-            part >>= np.clip(-up, 0, 63)
-            part &= 2**_BITS - 1
-            np.multiply(part, np.sign(mantissa), out=found[piece])
-        return found
-
-    last = int(exponents.max(initial=-32768, where=mantissas != 0)) + 52 >> 5
-    return first[0], sorted({k + i for k in first for i in range(3) if k + i <= last} | {first[0]}), digits, specials
+    """The same of floats, the greatest place first; NaN and infinities are zeros."""
+    rest, digits = np.where(np.isfinite(weights), weights, 0).astype(np.float64, copy=False), np.empty(weights.size)
+    while True:
+        place = math.frexp(max(rest.max(initial=0), -rest.min(initial=0)))[1] - 1 >> 5
+        np.trunc(np.ldexp(rest, -_BITS * place, out=digits), out=digits)
+        yield place, digits.astype(np.int64)
+        rest -= np.ldexp(digits, _BITS * place, out=digits)
+        if not rest.any():
+            return
 
 
 def _carried(exact):

@@ -2,11 +2,11 @@
 """Least and greatest elements of Dask arrays, and where they are."""
 from __future__ import annotations
 
-import math
 from functools import partial
 
 import numpy as np
 
+from .. import _extremes
 from .._states import ReduceAccumulator
 from . import _graph
 
@@ -16,12 +16,12 @@ def min(a, axis=None, keepdims=False, *, split_every=None):
 
     A NaN is the result where there is one. `split_every`: how many chunks' results are put together at a time.
     """
-    return _extreme("min", a, axis, keepdims, split_every)
+    return _extreme(_extremes.min, a, axis, keepdims, split_every)
 
 
 def max(a, axis=None, keepdims=False, *, split_every=None):
     """The greatest element along axes, as `min`."""
-    return _extreme("max", a, axis, keepdims, split_every)
+    return _extreme(_extremes.max, a, axis, keepdims, split_every)
 
 
 def argmin(a, axis=None, keepdims=False, *, split_every=None):
@@ -31,15 +31,16 @@ def argmin(a, axis=None, keepdims=False, *, split_every=None):
     >>> int(masu.dask.argmin(dask.array.from_array([3, 1, 2, 1], chunks=2)).compute())
     1
     """
-    return _extreme("argmin", a, axis, keepdims, split_every)
+    return _extreme(_extremes.argmin, a, axis, keepdims, split_every)
 
 
 def argmax(a, axis=None, keepdims=False, *, split_every=None):
     """Where the greatest element is first, as `argmin`."""
-    return _extreme("argmax", a, axis, keepdims, split_every)
+    return _extreme(_extremes.argmax, a, axis, keepdims, split_every)
 
 
-def _extreme(name, a, axis, keepdims, split_every):
+def _extreme(function, a, axis, keepdims, split_every):
+    name = function.__name__
     a = _graph.taken(name, a)
     _graph.options(name, split_every)
     place = name.startswith("arg")
@@ -50,7 +51,7 @@ def _extreme(name, a, axis, keepdims, split_every):
     if any(a.shape[i] == 0 for i in (range(a.ndim) if axes is None else axes)):
         raise ValueError(f"{name}: the array must not be empty")
     if axes is not None:
-        return _graph.along(partial(_along, name), a, axes, dtype, keepdims)
+        return _graph.along(function, a, axes, dtype, keepdims)
     if a.ndim > 1:
         _graph.known(name, a)
     tasks = _graph.Tasks(name, a, keepdims, split_every, over=[a])
@@ -95,18 +96,3 @@ def _chosen(name, state, begins=None):
     if not name.startswith("arg"):
         return value[0]
     return place if begins is None else begins[place[0]] + place[1]
-
-
-def _along(name, block, axis, keepdims=False):
-    """Finds the extremes of whole lines. Takes the element itself, so that zeros and NaNs have the bits of the first."""
-    block = _graph.on_host(block)
-    find = getattr(np, name if name.startswith("arg") else f"arg{name}")
-    if name.startswith("arg"):
-        return find(block, axis=axis, keepdims=keepdims)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    kept = [i for i in range(block.ndim) if i not in axes]
-    length = math.prod(block.shape[i] for i in axes)
-    rows = block.transpose(*kept, *sorted(axes)).reshape(*(block.shape[i] for i in kept), length)
-    found = np.take_along_axis(rows, find(rows, axis=-1, keepdims=True), -1)[..., 0]
-    found = found.astype(found.dtype.newbyteorder("="), copy=False)
-    return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(block.shape))) if keepdims else found

@@ -11,6 +11,7 @@ from functools import partial
 import dask
 import dask.array as da
 import numpy as np
+from dask._task_spec import convert_legacy_graph
 from dask.base import clone_key, tokenize
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
@@ -234,38 +235,14 @@ def _copied(a, before, seed):
 
     Dask's `bind` leaves tasks of Delayed objects as they are, so that these would be kept.
     """
-    tasks = dict(dask.optimize(a)[0].__dask_graph__())
+    tasks = convert_legacy_graph(dict(dask.optimize(a)[0].__dask_graph__()))
     names = {key: clone_key(key, seed) for key in tasks}
-    copy = {names[key]: _renamed(task, names, names[key], before.key) for key, task in tasks.items()}
+    copy = {}
+    for key, task in tasks.items():
+        renamed = task.substitute(names, key=names[key])
+        copy[names[key]] = renamed if names.keys() & task.dependencies else (_after, renamed, before.key)
     name = clone_key(a.name, seed)
     return da.Array(HighLevelGraph.from_collections(name, copy, dependencies=[before]), name, a.chunks, meta=a._meta)
-
-
-def _renamed(task, names, key, before):
-    """A task of other keys; one that needs no other runs after the task `before`."""
-    if hasattr(task, "substitute"):  # one of Dask's objects
-        needs = any(need in names for need in task.dependencies)
-        renamed = task.substitute(names, key=key)
-    else:
-        found = []
-        renamed = _replaced(task, names, found)
-        needs = bool(found)
-    return renamed if needs else (_after, renamed, before)
-
-
-def _replaced(x, names, found):
-    """What a task written as tuples, lists and dicts becomes; `found` gets the keys in it."""
-    if isinstance(x, dict):
-        return {name: _replaced(value, names, found) for name, value in x.items()}
-    if type(x) is list or type(x) is tuple and x and callable(x[0]):
-        return type(x)(_replaced(one, names, found) for one in x)
-    try:
-        if isinstance(x, (str, tuple)) and x in names:
-            found.append(x)
-            return names[x]
-    except TypeError:  # a tuple that is no key
-        pass
-    return x
 
 
 def _after(result, before):

@@ -135,7 +135,7 @@ def _even(edges_of, bins, ranges, dtype, pairs):
 def _where_they_are(device, count, *blocks):
     """count(blocks, device) of blocks where they are; on the host where devices have no such bins."""
     try:
-        return _graph.on_host(count(blocks, None if _graph.there(blocks[0]) else device))
+        return _graph.on_host(count(blocks, device))
     except _counts.NoSuchBins:
         return count([_graph.on_host(block) for block in blocks], device)
 
@@ -211,9 +211,8 @@ def _head(count, counts):
 
 
 def _bins_of(device, block, weights=None):
-    block = _graph.near(block)
     if weights is None:
-        return _graph.on_host(_bincount.bincount(block, device=None if _graph.there(block) else device))
+        return _graph.computed(_bincount.bincount, block, device=device)
     block, weights = _graph.on_host(block), _graph.on_host(weights)
 
     def totals(part):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import operator
 from functools import partial
 
 import dask.array as da
@@ -37,34 +38,21 @@ def cumsum(a, axis=None, dtype=None, *, device=None):
     first, *others = _graph.blocks(a)
     before = tasks.each("total", partial(_total, result), [first, *others[:-1]])
     for i in range(1, len(before)):
-        before[i] = tasks.add(f"before-{i}", _both, before[i - 1], before[i])
+        before[i] = tasks.add(f"before-{i}", operator.add, before[i - 1], before[i])
     made = tasks.each("first", partial(_continued, result, device, None), [first]) + tasks.each("next", partial(_continued, result, device), before, others)
     return tasks.array(made, a.chunks, result)
 
 
 def _total(dtype, block):
-    """(the exact sum of a block, the sum of its infinities and NaNs); of integers the sum modulo 2^64."""
+    """The exact sum of a block; of integers the sum modulo 2^64."""
     block = _graph.on_host(block).astype(dtype, copy=False)
-    if dtype.kind != "f":
-        return np.add.reduce(block, keepdims=True), 0
-    odd = block[~np.isfinite(block)]
-    with np.errstate(invalid="ignore"):
-        return SumAccumulator.of(block if not odd.size else block[np.isfinite(block)], kind="sum", device="cpu"), odd.sum()
+    return SumAccumulator.of(block, kind="sum", device="cpu") if dtype.kind == "f" else np.add.reduce(block, keepdims=True)
 
 
-def _both(one, other):
-    total = copy.copy(one[0])
-    if isinstance(total, np.ndarray):
-        return total + other[0], 0
-    total.merge(other[0])
-    with np.errstate(invalid="ignore"):
-        return total, one[1] + other[1]
-
-
-def _parts(dtype, total, odd, count):
+def _parts(dtype, total, count):
     """Numbers of the dtype whose exact sum is that of the elements before `count` others; where all running sums overflow, as large ones."""
-    if odd != 0:
-        return np.array([odd], dtype)
+    if any(total.integers()[1:4]):  # NaN and infinities
+        return np.array([total.sum(dtype)])
     rest, parts, most = copy.copy(total), [], np.finfo(dtype).max
     while len(parts) <= count + 2:
         found = rest.sum(np.float64)
@@ -83,9 +71,9 @@ def _continued(dtype, device, before, block=None):
     before, block = (None, before) if block is None else (before, block)
     if before is None or dtype.kind != "f":
         found = _graph.computed(_sums.cumsum, block, dtype=dtype, device=device)
-        return found if before is None else found + before[0]
+        return found if before is None else found + before
     block = _graph.on_host(block).astype(dtype, copy=False)
-    parts = _parts(dtype, *before, block.size)
+    parts = _parts(dtype, before, block.size)
     return _sums.cumsum(np.concatenate([parts, block]), device=device)[parts.size:]
 
 
