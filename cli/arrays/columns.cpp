@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace masu::cli {
 
@@ -141,7 +142,7 @@ void csv_columns(const ColumnsResult& result, io::OutputFile& to) {
 }
 
 void table_columns(const ColumnsResult& result, io::OutputFile& to, bool on_terminal) {
-  const auto shown = [&](const std::string& text) { return on_terminal ? visible(text) : text; };
+  const auto shown = [&](std::string text) { return on_terminal ? visible(text) : std::move(text); };
   EntryTexts entries(result, table_element, shown);
   if (result.bare) {
     return entries.write_all(

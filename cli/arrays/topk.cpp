@@ -207,6 +207,7 @@ constexpr const char* topk_examples = R"(Examples:
   masu topk prices.csv --header --column price -k 5 --smallest
   masu topk table.raw --dtype f32 --rows 1000 -k 3 -o best.npy
   masu topk sales.csv --key price -k 20 --lines
+  masu topk sales.csv --group city --key price -k 1 --lines
   masu topk huge.raw --dtype f32 -k 1M --memory 1Gi --json)";
 
 struct TopkCommandOptions : ArrayOptions {
@@ -232,6 +233,9 @@ Exit run_lines(TopkCommandOptions& asked, bool skip_nan, std::uint64_t k) {
   request.ignore_case = asked.ignore_case;
   request.index = asked.index;
   request.skip_nan = skip_nan;
+  if (!asked.group.empty()) request.group = split(asked.group);
+  if (is_second("--group-order", asked.group_order, "first", "sorted"))
+    usage_error("--lines takes groups as they first appear; masu sort --key COLUMN --lines sorts what it writes");
   const SortSummary done = sort_lines(request, "topk");
   if (asked.common.time) note_times(done.seconds, done.bytes);
   return Exit::done;
@@ -343,7 +347,6 @@ Exit run_command(TopkCommandOptions& asked) {
   how.largest = !asked.smallest;
   how.nan = is_second("--nan", asked.nan, "last", "skip") ? NanPolicy::skip : NanPolicy::last;
   std::uint64_t k = whole_number("-k", asked.k, 1, most_values);
-  if ((asked.lines || !asked.keys.empty()) && !asked.group.empty()) usage_error("--group excludes --lines and --key");
   if (asked.lines || !asked.keys.empty()) return run_lines(asked, how.nan == NanPolicy::skip, k);
   const ColumnsForm form = columns_form(common, true);
   if (!asked.group.empty()) return run_groups(asked, form, k, how);

@@ -21,13 +21,6 @@ namespace {
 constexpr std::uint64_t least_part = std::uint64_t{1} << 20U;  // bytes of a text that are worth a thread
 constexpr std::uint64_t rows_between = 4096;                   // looks at the memory
 
-// Several entries are one text: the sizes of all but the last stand in front of them.
-void append_entry(std::string& key, std::string_view text, bool last) {
-  const auto size = static_cast<std::uint32_t>(text.size());
-  if (!last) key.append(reinterpret_cast<const char*>(&size), sizeof size);
-  key += text;
-}
-
 std::string_view entry_in(std::string_view key, std::size_t entry, std::size_t entries) {
   for (std::size_t i = 0;; ++i) {
     if (i + 1 == entries) return key;
@@ -70,6 +63,18 @@ bool comes_before(const io::TextNumber& a, const io::TextNumber& b) {
 }
 
 }  // namespace
+
+// The sizes of all but the last stand in front of them.
+std::string_view group_of(std::span<const std::string_view> entries, std::string& room) {
+  if (entries.size() == 1) return entries.front();
+  room.clear();
+  for (const std::string_view& entry : entries) {
+    const auto size = static_cast<std::uint32_t>(entry.size());
+    if (&entry != &entries.back()) room.append(reinterpret_cast<const char*>(&size), sizeof size);
+    room += entry;
+  }
+  return room;
+}
 
 // What one thread reads of a column of values.
 struct GroupedTable::PartColumn {
@@ -182,7 +187,8 @@ bool GroupedTable::take(io::Rows& rows, std::size_t column, PartColumn& to) cons
   return read;
 }
 
-void GroupedTable::read_part(io::Rows& rows, Part& part, std::uint64_t memory) const {
+// `bytes`: of its text, about; 0: unknown.
+void GroupedTable::read_part(io::Rows& rows, Part& part, std::uint64_t memory, std::uint64_t bytes) const {
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     PartColumn& column = part.columns[i];
     if (kinds_[i] == Kind::texts)
@@ -204,16 +210,9 @@ void GroupedTable::read_part(io::Rows& rows, Part& part, std::uint64_t memory) c
                                   rows.name(), read, part.entries.size(), memory >> 10U));
   };
   std::string key;
+  const std::uint64_t begin = rows.position();
   while (rows.next()) {
-    std::string_view entry;
-    if (keys_ == 1) {
-      entry = rows.fields().front();
-    } else {
-      key.clear();
-      for (std::size_t i = 0; i < keys_; ++i) append_entry(key, rows.fields()[i], i + 1 == keys_);
-      entry = key;
-    }
-    const std::uint32_t id = part.entries.add(entry);
+    const std::uint32_t id = part.entries.add(group_of(rows.fields().first(keys_), key));
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
       PartColumn& column = part.columns[i];
       if (take(rows, i, column)) {
@@ -225,6 +224,10 @@ void GroupedTable::read_part(io::Rows& rows, Part& part, std::uint64_t memory) c
       }
     }
     if (++read % rows_between == 0) check_memory();
+    // Tables that grow would be copied, and their pages be touched twice.
+    if (read != rows_between || bytes == 0) continue;
+    const std::uint64_t expected = (bytes / (rows.position() - begin) + 1) * rows_between;
+    for (PartColumn& column : part.columns) column.ids.reserve(std::min(expected, memory / size_of(Dtype::u64)));
   }
   check_memory();
   for (PartColumn& column : part.columns) {
@@ -267,7 +270,7 @@ void GroupedTable::read_input(std::size_t input, std::uint64_t threads, std::vec
     parts.emplace_back(io::Dictionary::Rules{std::max<std::uint64_t>(memory, 1), false, from.name()}, kinds_.size());
   }
   if (threads == 1) {
-    read_part(from, parts.back(), memory);
+    read_part(from, parts.back(), memory, from.size().value_or(0));
   } else {
     split_ = true;
     runtime::parallel_tasks(threads, [&](std::uint64_t i) {
@@ -276,7 +279,7 @@ void GroupedTable::read_input(std::size_t input, std::uint64_t threads, std::vec
       options.parts = threads;
       io::Rows some(path, options, columns_);
       if (some.size() != from.size()) some.reader().fail("the file changed while it was read");
-      read_part(some, parts[before + i], memory);
+      read_part(some, parts[before + i], memory, *some.size() / threads);
     });
   }
   std::vector<io::TextReport> reports;
@@ -403,7 +406,8 @@ void GroupedTable::join_column(std::size_t column, std::vector<Part>& parts,
       before[group] += values;
     });
   }
-  to.data.resize(count * size_of(to.dtype));
+  const std::uint64_t bytes = count * size_of(to.dtype);
+  to.data = {static_cast<std::byte*>(io::allocate_pages(bytes)), [bytes](void* at) { io::free_pages(at, bytes); }};
   if (use_.places) to.places.resize(count);
   runtime::parallel_tasks(parts.size(), [&](std::uint64_t i) {
     PartColumn& part = parts[i].columns[column];
@@ -412,7 +416,7 @@ void GroupedTable::join_column(std::size_t column, std::vector<Part>& parts,
     const void* const from = part.numbers ? static_cast<const void*>(part.numbers->at(0)) : part.values.data();
     dispatch(to.dtype, [&]<class T>(TypeTag<T>) {
       const T* const values = static_cast<const T*>(from);
-      T* const target = reinterpret_cast<T*>(to.data.data());
+      T* const target = reinterpret_cast<T*>(to.data.get());
       for (std::uint64_t row = 0; row < part.ids.size(); ++row) {
         const std::uint64_t place = starts[i][part.ids[row]]++;
         target[place] = values[row];

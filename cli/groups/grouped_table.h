@@ -17,10 +17,14 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace masu::cli {
+
+// What groups a row: its entries as one text, valid as long as both.
+std::string_view group_of(std::span<const std::string_view> entries, std::string& room);
 
 // A text that is read once and held: the values of each column lie group by group, each group's in their order. Every
 // row is of a group; one whose entry cannot be read adds no value. Without --group all rows are one group.
@@ -40,11 +44,11 @@ class GroupedTable {
     Dtype dtype = Dtype::i64;
     std::shared_ptr<const io::ValueNames> names;  // what they stand for; null: they are numbers
     std::vector<std::uint64_t> offsets;           // of each group's
-    std::vector<std::byte, io::LargePages<std::byte>> data;
+    std::shared_ptr<std::byte> data;
     std::vector<std::uint64_t> places;
     [[nodiscard]] std::uint64_t count() const { return offsets.back(); }
     // All of them, and those of a group.
-    [[nodiscard]] ArrayView view() const { return {dtype, data.data(), count()}; }
+    [[nodiscard]] ArrayView view() const { return {dtype, data.get(), count()}; }
     [[nodiscard]] ArrayView view(std::uint64_t group) const {
       return part_of(view(), offsets[group], offsets[group + 1] - offsets[group]);
     }
@@ -105,7 +109,7 @@ class GroupedTable {
   void read();
   void read_inputs(std::uint64_t threads);
   void read_input(std::size_t input, std::uint64_t threads, std::vector<Part>& parts);
-  void read_part(io::Rows& rows, Part& part, std::uint64_t memory) const;
+  void read_part(io::Rows& rows, Part& part, std::uint64_t memory, std::uint64_t bytes) const;
   bool take(io::Rows& rows, std::size_t column, PartColumn& to) const;
   template <class T>
   bool take_number(io::Rows& rows, std::size_t field, std::vector<std::byte>& to) const;

@@ -30,8 +30,9 @@ class LineSort {
     Device device;
     std::uint64_t memory = 0;
     std::string tmpdir;
-    std::optional<std::uint64_t> first;  // no more than these are wanted
-    bool unique = false;                 // of lines with equal keys only the first
+    std::optional<std::uint64_t> first;       // no more than these are wanted
+    std::optional<std::uint64_t> first_each;  // the same of those that share the first 8 bytes of their keys
+    bool unique = false;                      // of lines with equal keys only the first
   };
   explicit LineSort(Request request)
       : request_(std::move(request)),
@@ -242,13 +243,14 @@ class LineSort {
   }
 
   void give(std::uint64_t key, const TextSize& size, const char* text, const Sink& sink) {
-    if (request_.first && given_ == *request_.first) return;
+    if (request_.first_each && key != last_key_) given_ = 0;
+    if (given_ == request_.first || given_ == request_.first_each) return;
     if (request_.unique) {
       const std::string_view rest(text, size.key);
       if (given_ != 0 && key == last_key_ && rest == last_rest_) return;
-      last_key_ = key;
       last_rest_.assign(rest);
     }
+    last_key_ = key;
     ++given_;
     sink({text + size.key, size.line});
   }

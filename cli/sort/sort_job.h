@@ -217,6 +217,7 @@ struct LinesRequest {
   const InputOptions& input;
   std::vector<LineKey> keys;
   std::optional<std::uint64_t> first;
+  std::vector<std::string> group = {};  // columns: the first lines of each group
   bool unique = false;
   bool ignore_case = false;
   bool index = false;     // the places of the lines instead of them

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/arrays/array_stream.h"
+#include "cli/groups/grouped_table.h"
 #include "cli/sort/line_sort.h"
 #include "cli/sort/sort_job.h"
 #include "io/instants.h"
@@ -85,9 +86,12 @@ class LineKeys {
     return columns;
   }
 
+  // What comes first in each key.
+  void set_group(std::uint64_t group) { group_ = group; }
   // The key of the row, valid until the next call. With `strict`, what should be a number and is none is an error.
   std::string_view of(io::Rows& rows, bool strict) {
     key_.clear();
+    if (group_) put_big(key_, *group_, sizeof *group_, false);
     nan_ = false;
     seen_.resize(keys_.size());
     for (std::size_t i = 0; i < keys_.size(); ++i) {
@@ -195,6 +199,7 @@ class LineKeys {
 
   std::vector<LineKey> keys_;
   bool ignore_case_;
+  std::optional<std::uint64_t> group_;
   bool nan_ = false;
   std::vector<Seen> seen_;
   std::string key_;
@@ -309,7 +314,9 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
   const auto began = Clock::now();
   if (ranks().several()) usage_error("--lines is not for several ranks");
   LineKeys keys(asked.keys, asked.ignore_case);
-  const std::vector<std::string> columns = keys.columns();
+  std::vector<std::string> columns = keys.columns();
+  const std::size_t keyed = columns.size();
+  columns.insert(columns.end(), asked.group.begin(), asked.group.end());
   io::SourceOptions options = source_options(asked.input, asked.common);
   options.header = options.header || std::ranges::any_of(columns, is_column_name);
   const Inputs inputs = open_inputs(asked.input.inputs, options, columns);
@@ -318,7 +325,13 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
   LineOutput output(asked, *inputs.front());
   Progress progress(progress_mode(asked.common));
   progress.start(what, size);
-  LineSort sorter({device, memory_budget(asked.common), asked.common.tmpdir, asked.first, asked.unique});
+  const std::uint64_t memory = memory_budget(asked.common);
+  const bool grouped = !asked.group.empty();
+  LineSort sorter({device, grouped ? memory - memory / 4 : memory, asked.common.tmpdir,
+                   grouped ? std::nullopt : asked.first, grouped ? asked.first : std::nullopt, asked.unique});
+  io::Dictionary groups({memory / 4, false, inputs.front()->name()});
+  std::vector<std::uint64_t> of_group;
+  std::string group;
   sorter.progress = [&](std::uint64_t bytes) { progress.advance(bytes); };
   SortSummary done;
   Reports reports;
@@ -327,10 +340,16 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
   for (const auto& rows : inputs) {
     std::uint64_t shown = rows->position();
     while (rows->next()) {
+      const std::uint32_t id = grouped ? groups.add(group_of(rows->fields().subspan(keyed), group)) : 0;
+      if (grouped) keys.set_group(id);
       const std::string_view key = keys.of(*rows, options.strict);
+      if (id == of_group.size()) of_group.push_back(0);
       if (asked.skip_nan && keys.nan()) {
         ++nans;
-      } else if (asked.index) {
+        continue;
+      }
+      ++of_group[id];
+      if (asked.index) {
         const std::uint64_t place = places + rows->place();
         sorter.add(key, {reinterpret_cast<const char*>(&place), sizeof place});
       } else {
@@ -347,7 +366,9 @@ SortSummary sort_lines(const LinesRequest& asked, const char* what) {
   if (sorter.count() == 0 && nans == 0) refuse_nothing(reports);
   done.seconds.read = since(began);
   done.count = sorter.count();
-  output.begin(std::min(done.count, asked.first.value_or(done.count)));
+  std::uint64_t given = 0;
+  for (const std::uint64_t lines : of_group) given += std::min(lines, asked.first.value_or(lines));
+  output.begin(given);
   sorter.finish([&](std::string_view line) { output.write(line); });
   progress.finish();
   output.commit();

@@ -21,7 +21,6 @@ constexpr std::size_t counted_together = 256;
 constexpr std::size_t least_sorted = 256;  // fewer texts are compared with each other
 constexpr unsigned most_depth = 16;
 constexpr std::uint64_t of_task = std::uint64_t{1} << 14;  // texts
-constexpr std::uint64_t fetched_ahead = 16;
 
 // Most texts are short.
 void copy_text(std::string_view text, char* target) noexcept {
@@ -115,24 +114,27 @@ void CountedTexts::put_in_order(std::span<std::uint32_t> ids, unsigned depth) co
 }
 
 std::vector<std::uint32_t> CountedTexts::put_in_order(bool with_numbers) {
-  std::vector<std::uint32_t> ids;
   std::uint32_t most = 0;
-  for (std::size_t part = 0; part < all_parts; ++part) {
-    for (std::uint32_t i = 0; i < parts_[part].size(); ++i) ids.push_back(id_of(i, part));
-    most = std::max(most, parts_[part].size());
+  std::size_t all = 0;
+  for (const Dictionary& part : parts_) {
+    most = std::max(most, part.size());
+    all += part.size();
   }
-  put_in_order(ids, 0);
-  ordered_.resize(ids.size());
+  order_.reserve(all);
+  for (std::size_t part = 0; part < all_parts; ++part) {
+    for (std::uint32_t i = 0; i < parts_[part].size(); ++i) order_.push_back(id_of(i, part));
+  }
+  put_in_order(order_, 0);
+  counts_.resize(all);
   std::vector<std::uint32_t> numbers(with_numbers ? std::size_t{most} << part_bits : 0);
-  runtime::parallel_parts(ids.size(), of_task, [&](std::uint64_t first, std::uint64_t end) {
+  runtime::parallel_parts(all, of_task, [&](std::uint64_t first, std::uint64_t end) {
     for (std::uint64_t i = first; i < end; ++i) {
-      const std::uint32_t soon = ids[std::min(i + fetched_ahead, end - 1)];
-      part_of(soon).fetch(soon >> part_bits);
-      ordered_[i] = part_of(ids[i]).entry(ids[i] >> part_bits);
-      if (with_numbers) numbers[ids[i]] = static_cast<std::uint32_t>(i);
+      fetch(std::min(i + fetched_ahead, end - 1));
+      counts_[i] = part_of(order_[i]).count(order_[i] >> part_bits);
+      if (with_numbers) numbers[order_[i]] = static_cast<std::uint32_t>(i);
     }
   });
-  for (Dictionary& part : parts_) part.forget_entries();
+  for (Dictionary& part : parts_) part.forget_hashes();
   return numbers;
 }
 

@@ -4,6 +4,7 @@
 
 #include "io/dictionary.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -36,13 +37,16 @@ class CountedTexts {
   // have as A-Z. Returns the number of each id, if these are asked for.
   std::vector<std::uint32_t> put_in_order(bool with_numbers);
   // Then:
-  [[nodiscard]] std::uint64_t size() const noexcept { return ordered_.size(); }
+  [[nodiscard]] std::uint64_t size() const noexcept { return order_.size(); }
+  // Fast where those that follow are asked for next.
   [[nodiscard]] std::string_view operator[](std::uint64_t number) const noexcept {
-    return Dictionary::text_of(ordered_[number]);
+    fetch(std::min(number + fetched_ahead, size() - 1));
+    return text_of(order_[number]);
   }
-  [[nodiscard]] std::uint64_t count(std::uint64_t number) const noexcept { return ordered_[number].count; }
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept { return counts_; }
 
  private:
+  static constexpr std::uint64_t fetched_ahead = 16;
   static constexpr unsigned part_bits = 6;
   static constexpr std::size_t all_parts = std::size_t{1} << part_bits;
   static constexpr std::uint32_t id_of(std::uint32_t in_part, std::size_t part) noexcept {
@@ -52,6 +56,7 @@ class CountedTexts {
   [[nodiscard]] const Dictionary& part_of(std::uint32_t id) const noexcept { return parts_[id % all_parts]; }
   [[nodiscard]] std::string_view text_of(std::uint32_t id) const noexcept { return part_of(id)[id >> part_bits]; }
 
+  void fetch(std::uint64_t number) const noexcept { part_of(order_[number]).fetch(order_[number] >> part_bits); }
   [[nodiscard]] std::uint64_t order_key(std::uint32_t id, std::size_t from) const noexcept;
   [[nodiscard]] bool before(std::uint32_t a, std::uint32_t b) const noexcept;
   [[nodiscard]] std::size_t common_bytes(std::span<const std::uint32_t> ids) const;
@@ -61,7 +66,8 @@ class CountedTexts {
   std::atomic<std::uint64_t> taken_{0};  // bytes of all parts
   std::atomic<std::size_t> writers_{0};
   std::vector<Dictionary> parts_;
-  std::vector<Dictionary::Entry, LargePages<Dictionary::Entry>> ordered_;
+  std::vector<std::uint32_t> order_;  // ids
+  std::vector<std::uint64_t> counts_;
   std::array<std::mutex, all_parts> locks_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t first_slots = 64;
 constexpr std::size_t arena_block = std::size_t{1} << 20;
-constexpr std::size_t texts_ahead = 32;  // whose slots are fetched before the first of them is compared
+constexpr std::size_t texts_ahead = 16;  // are fetched while as many in front of them are compared
 
 constexpr std::size_t large_page = std::size_t{1} << 21;
 constexpr std::size_t cache_line = 64;
@@ -177,8 +177,12 @@ void Dictionary::respell(std::uint32_t id, const Item& item) noexcept {
   std::copy(item.text.begin(), item.text.end(), kept);
 }
 
-void Dictionary::fetch(std::span<const Item> items) const {
+void Dictionary::fetch_slots(std::span<const Item> items) const {
   for (const Item& item : items) __builtin_prefetch(&slots_[slot_of(item.hash)]);
+}
+
+// After their slots.
+void Dictionary::fetch(std::span<const Item> items) const {
   for (const Item& item : items) {
     std::size_t at = slot_of(item.hash);
     while (slots_[at].id != 0 && slots_[at].hash != item.hash) at = slot_of(static_cast<std::uint32_t>(at + 1));
@@ -187,10 +191,17 @@ void Dictionary::fetch(std::span<const Item> items) const {
 }
 
 void Dictionary::add(std::span<const Item> items, std::span<std::uint32_t> ids) {
+  const auto some = [&](std::size_t first) {
+    first = std::min(first, items.size());
+    return items.subspan(first, std::min(texts_ahead, items.size() - first));
+  };
+  fetch_slots(some(0));
+  fetch(some(0));
+  fetch_slots(some(texts_ahead));
   for (std::size_t first = 0; first < items.size(); first += texts_ahead) {
-    const auto some = items.subspan(first, std::min(texts_ahead, items.size() - first));
-    fetch(some);
-    for (std::size_t i = 0; i < some.size(); ++i) ids[first + i] = add(some[i], 1);
+    fetch_slots(some(first + 2 * texts_ahead));
+    fetch(some(first + texts_ahead));
+    for (std::size_t i = first; i < std::min(first + texts_ahead, items.size()); ++i) ids[i] = add(items[i], 1);
   }
 }
 
@@ -202,7 +213,9 @@ std::vector<std::uint32_t> Dictionary::merge(const Dictionary& other) {
     const std::uint32_t some = id % texts_ahead;
     for (std::uint32_t i = 0; some == 0 && i < std::min<std::size_t>(texts_ahead, other.size() - id); ++i)
       items[i] = other.item(id + i);
-    if (some == 0) fetch(std::span(items).first(std::min<std::size_t>(texts_ahead, other.size() - id)));
+    const auto next = std::span(items).first(std::min<std::size_t>(texts_ahead, other.size() - id));
+    if (some == 0) fetch_slots(next);
+    if (some == 0) fetch(next);
     ids.push_back(add(items[some], other.count(id)));
   }
   return ids;
@@ -240,9 +253,8 @@ std::uint32_t Dictionary::insert(const Item& item, std::uint64_t times) {
   return static_cast<std::uint32_t>(entries_.size() - 1);
 }
 
-void Dictionary::forget_entries() noexcept {
+void Dictionary::forget_hashes() noexcept {
   slots_ = {};
-  entries_ = {};
   known_ = {};
   places_ = {};
   hashes_ = {};

@@ -84,6 +84,10 @@ class Dictionary {
   }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept;
 
+  // Only the texts and their counts stay.
+  void forget_hashes() noexcept;
+
+ private:
   // A text and its count. A short one lies in the entry, so that finding it touches one line of the cache.
   struct alignas(32) Entry {
     static constexpr std::size_t most_inside = 20;
@@ -91,18 +95,12 @@ class Dictionary {
     std::uint32_t size;
     std::array<char, most_inside> inside;  // or the address of a longer text, after its first bytes
   };
-  [[nodiscard]] const Entry& entry(std::uint32_t id) const noexcept { return entries_[id]; }
-  // For a copy too, as long as the dictionary is there.
   [[nodiscard]] static std::string_view text_of(const Entry& entry) noexcept {
     if (entry.size <= Entry::most_inside) return {entry.inside.data(), entry.size};
     const char* text = nullptr;
     std::memcpy(&text, entry.inside.data() + head_bytes, sizeof text);
     return {text, entry.size};
   }
-  // Only what copies of entries need stays.
-  void forget_entries() noexcept;
-
- private:
   static constexpr std::size_t head_bytes = Entry::most_inside - sizeof(const char*);
   [[nodiscard]] std::size_t entry_bytes() const noexcept {
     return sizeof(Entry) + sizeof(std::uint32_t) + (rules_.ignore_case ? sizeof(std::uint64_t) : 0);
@@ -125,6 +123,7 @@ class Dictionary {
   [[nodiscard]] bool same(const Entry& entry, std::string_view text) const noexcept;
   std::uint32_t insert(const Item& item, std::uint64_t times);
   void respell(std::uint32_t id, const Item& item) noexcept;
+  void fetch_slots(std::span<const Item> items) const;
   void fetch(std::span<const Item> items) const;
   const char* keep(std::string_view text);
   void grow();

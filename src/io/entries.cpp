@@ -35,17 +35,14 @@ class Texts final : public ValueNames {
  public:
   // After texts.put_in_order().
   explicit Texts(std::unique_ptr<const CountedTexts> texts)
-      : ValueNames(ValueNames::Kind::texts), texts_(std::move(texts)), counts_(texts_->size()) {
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] = texts_->count(i);
-  }
+      : ValueNames(ValueNames::Kind::texts), texts_(std::move(texts)) {}
   [[nodiscard]] std::string operator()(std::int64_t value) const override {
     return std::string((*texts_)[static_cast<std::uint64_t>(value)]);
   }
-  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept override { return counts_; }
+  [[nodiscard]] std::span<const std::uint64_t> counts() const noexcept override { return texts_->counts(); }
 
  private:
   std::unique_ptr<const CountedTexts> texts_;
-  std::vector<std::uint64_t> counts_;
 };
 
 class Instants final : public ValueNames {

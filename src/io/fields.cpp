@@ -75,14 +75,14 @@ void TextFields::refill(std::size_t least) {
   reader_.consume(static_cast<std::size_t>(at_ - begin_));
   const auto bytes = reader_.peek(least);
   begin_ = at_ = line_from_ = reinterpret_cast<const char*>(bytes.data());
-  quote_ = return_ = nullptr;
+  quote_ = return_ = odd_ = nullptr;
   end_ = begin_ + bytes.size();
   ended_ = bytes.size() < least_window;
 }
 
 void TextFields::go_to(const Mark& mark) {
   reader_.seek(mark.position);
-  begin_ = at_ = end_ = line_from_ = quote_ = return_ = nullptr;
+  begin_ = at_ = end_ = line_from_ = quote_ = return_ = odd_ = nullptr;
   ended_ = false;
   line_ = mark.line;
   comment_lines_ = mark.comment_lines;
@@ -131,10 +131,11 @@ bool TextFields::next_plain(std::string_view& line) {
   const char* stop = quick::line_end(at_, end_);
   if (stop == end_) return false;
   const char* next = stop + 1;
-  if (next_special('"', quote_) < stop) return false;
-  if (const char* first = next_special('\r', return_); first < stop) {
-    if (first + 1 != stop) return false;
-    --stop;
+  if (odd_ < stop) {
+    const char* const first = next_special('\r', return_);
+    odd_ = std::min(next_special('"', quote_), first);
+    if (quote_ < stop || (first < stop && first + 1 != stop)) return false;
+    if (first < stop) --stop;
   }
   line = {at_, static_cast<std::size_t>(stop - at_)};
   at_ = next;

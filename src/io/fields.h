@@ -207,6 +207,7 @@ class TextFields {
   const char* end_ = nullptr;
   const char* quote_ = nullptr;   // the next quote, and the next carriage return, of the window; after at_: not looked
   const char* return_ = nullptr;  // for yet
+  const char* odd_ = nullptr;     // the first of both
   bool keeps_lines_ = false;
   const char* line_from_ = nullptr;  // the bytes of the line that are still in the window
   std::string line_begin_;           // those in front of them

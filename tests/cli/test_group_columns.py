@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several columns of values, groups without values, and groups of texts and dates."""
+"""Several columns of values, groups without values, groups of texts and dates, and the first lines of groups."""
 
 import json
 import random
@@ -109,6 +109,66 @@ class WithoutValues(test_groups.GroupTest):
             self.assertEqual(struct.unpack("<3d", file.read()[-24:])[1], 1)
         self.fails(1, "reduce", "-", "--group", "place", "--column", "v", "--op", "min", "-o", self.path("p.npy"),
                    stdin=self.DATA, says="have no integer for a result without values")
+
+
+class LinesOfGroups(test_groups.GroupTest):
+    """topk --lines: the first lines of each group."""
+
+    def first_of(self, rows, keys, group, k, smallest, nan_last):
+        """The rows, stably sorted in each group; empty entries are last."""
+        groups = {}
+        for place, row in enumerate(rows):
+            groups.setdefault(tuple(row[i] for i in group), []).append((place, row))
+
+        def rank(row):
+            parts = []
+            for key in keys:
+                value = float(row[key]) if row[key] else None
+                kind = 1 if value is None else 0
+                number = 0.0 if value is None else float("inf") if value != value else value
+                is_nan = value is not None and value != value
+                order = (is_nan, number) if smallest else (not is_nan, -number)
+                parts.append((kind, order))
+            return parts
+
+        for members in groups.values():
+            kept = [one for one in members if nan_last or one[1][keys[0]] != "nan"]
+            yield from sorted(kept, key=lambda one: rank(one[1]))[:k]
+
+    def test_lines(self):
+        generator = random.Random(21)
+        header = ["place", "a", "b", "c"]
+        for rows, memory in ((1, ()), (2, ()), (97, ()), (20011, ("--memory", "1Mi"))):
+            data = [[generator.choice(("Rome", "Oslo, old", "", f"x{generator.randrange(40)}")), str(generator.randrange(3)),
+                     generator.choice(("", "nan", "-0", "1e9", str(generator.randrange(-50, 50)))),
+                     str(generator.randrange(5))] for _ in range(rows)]
+            data[0][2] = "1"
+            path = self.write("t.csv", text_of(data, header=header))
+            for group, indices in (("place", (0,)), ("a,place", (1, 0))):
+                for k, smallest, nan in ((1, (), ()), (3, ("--smallest",), ()), (10 ** 6, (), ("--nan", "last"))):
+                    for keys, places in (("b", (2,)), ("b,c", (2, 3))):
+                        expected = list(self.first_of(data, places, indices, k, bool(smallest), bool(nan)))
+                        asked = ("topk", path, "--group", group, "--key", keys, "-k", str(k), *smallest, *nan, *memory,
+                                 "--quiet", "--lines")
+                        lines = text_of([row for _, row in expected], header=header).encode()
+                        self.assertEqual(self.ok(*asked), lines)
+                        found = self.ok(*asked, "--index", "-o", "-", "--format", "csv").decode().split()
+                        self.assertEqual(found, [str(place) for place, _ in expected])
+                        self.ok(*asked, "--index", "-o", self.path("i.npy"))
+                        with open(self.path("i.npy"), "rb") as file:
+                            places_there = file.read()[-8 * len(expected):]
+                        self.assertEqual(struct.unpack(f"<{len(expected)}Q", places_there), tuple(p for p, _ in expected))
+
+    def test_inputs_and_errors(self):
+        one = self.write("1.csv", "g,v\r\nb,1\r\n\"a\",2\r\n")
+        two = self.write("2.csv", "g,v\na,3\nb,0\n")
+        self.assertEqual(self.ok("topk", one, two, "--group", "g", "--column", "v", "-k", "1", "--lines"),
+                         b"g,v\r\nb,1\r\na,3\r\n")
+        self.fails(2, "topk", two, "--group", "g", "--column", "v", "--lines", "--group-order", "sorted", says="masu sort --key")
+        self.fails(2, "topk", two, "--group", "g", "--lines", says="--lines needs --key or --column")
+        self.fails(2, "topk", two, "--group", "x", "--column", "v", "--lines", says="no column is named")
+        many = self.write("m.csv", "g,v\n" + "".join(f"{i * 2654435761 % 2 ** 32:040},1\n" for i in range(40000)))
+        self.fails(1, "topk", many, "--group", "g", "--column", "v", "--lines", "--memory", "8Mi", says="--memory")
 
 
 class OtherEntries(test_groups.GroupTest):
