@@ -2,6 +2,7 @@
 // The forms in which a histogram of any shape is written, but for the charts.
 #include "cli/histogram/histogram_job.h"
 
+#include "program.h"
 #include "text.h"
 
 #include <fmt/format.h>
@@ -206,6 +207,40 @@ std::string json_group(const HistogramResult& result, std::uint64_t group) {
                            json_string(result.groups[group][i]));
   }
   return fmt::format(R"("group":{{{}}},)", members);
+}
+
+void write_named_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink, char separator) {
+  const NamedBars bars = named_bars(result, options.limit);
+  const std::string input = options.several ? csv_field(result.source.name) + separator : "";
+  if (options.first) {
+    sink(fmt::format("{}value{}count{}\n", options.several ? std::string("input") + separator : "", separator,
+                     options.percent ? separator + std::string("percent") : ""));
+  }
+  for (std::size_t i = 0; i < bars.texts.size(); ++i) {
+    const std::string share =
+        options.percent ? separator + io::format_number(bars.percent(bars.counts[i])) : std::string();
+    sink(fmt::format("{}{}{}{}{}\n", input, csv_field(bars.texts[i]), separator, bars.counts[i], share));
+  }
+}
+
+void write_named_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink) {
+  const NamedBars bars = named_bars(result, options.limit);
+  TextSink to(sink);
+  to.add("{");
+  if (options.several) to.add(fmt::format(R"("input":{},)", json_string(result.source.name)));
+  to.add(fmt::format(R"("n":{},"dtype":"text","device":{},"strategy":"{}","values":)", result.n(),
+                     json_string(result.device), to_string(result.strategy())));
+  to.list(bars.texts.size(), [&](std::uint64_t i) { to.add(json_string(bars.texts[i])); });
+  to.add(R"(,"counts":)");
+  to.list(bars.counts.size(), [&](std::uint64_t i) { to.add(fmt::to_string(bars.counts[i])); });
+  if (options.percent) {
+    to.add(R"(,"percent":)");
+    to.list(bars.counts.size(), [&](std::uint64_t i) { to.add(io::format_number(bars.percent(bars.counts[i]))); });
+  }
+  to.add(fmt::format(R"(,"other":{},"distinct":{}{},{}}})", bars.other, bars.distinct,
+                     json_report(result.texts.front().second, result.source.notes), json_seconds(result.seconds)));
+  to.add("\n");
+  to.flush();
 }
 
 void write_separated(const HistogramResult& result, const WriteOptions& options, const Sink& sink,

@@ -137,13 +137,12 @@ struct WriteOptions {
   bool utf8 = false;
 };
 
-// Values that are no numbers (named_bins.cpp).
-
 // The most frequent texts, at most `limit` of them, equal counts in the order of the texts.
 struct NamedBars {
   std::vector<std::string> texts;
   std::vector<std::uint64_t> counts;
   std::uint64_t other = 0;  // the count of all others
+  std::string others;       // "other (7 texts)"
   std::uint64_t distinct = 0;
   std::uint64_t all = 0;  // that were counted
   [[nodiscard]] double percent(std::uint64_t count) const {
@@ -152,12 +151,6 @@ struct NamedBars {
 };
 bool has_texts(const HistogramResult& result);
 NamedBars named_bars(const HistogramResult& result, std::uint64_t limit);
-// "other (7 texts)".
-std::string other_label(const NamedBars& bars);
-void write_named_csv(const HistogramResult& result, const WriteOptions& options, const Sink& sink, char separator);
-void write_named_json(const HistogramResult& result, const WriteOptions& options, const Sink& sink);
-// Counts of texts, or of bins of instants, by where they begin.
-plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options);
 
 // Pictures (pictures.cpp).
 

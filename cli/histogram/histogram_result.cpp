@@ -6,8 +6,10 @@
 #include "runtime/parallel.h"
 #include "text.h"
 
+#include <fmt/format.h>
 #include <masu/io.h>
 #include <masu/reduce.h>
+#include <masu/sort.h>
 #include <masu/sum.h>
 
 #include <algorithm>
@@ -67,6 +69,31 @@ std::uint64_t HistogramResult::outsiders() const {
 
 Strategy HistogramResult::strategy() const {
   return joint ? joint->strategy() : rows ? rows->strategy() : channels.front().strategy();
+}
+
+bool has_texts(const HistogramResult& result) {
+  return result.source.names && result.source.names->kind() == io::ValueNames::Kind::texts;
+}
+
+NamedBars named_bars(const HistogramResult& result, std::uint64_t limit) {
+  const std::span<const std::uint64_t> counts = result.first().counts();
+  std::vector<std::uint32_t> order(counts.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::vector<std::uint64_t> keys(counts.begin(), counts.end());
+  SortOptions descending;
+  descending.order = Order::descending;
+  sort_by_key(Device::open("cpu"), MutableArrayView(keys), RecordsView(order.data(), sizeof order[0], order.size()),
+              descending);
+  NamedBars bars;
+  bars.distinct = counts.size();
+  bars.all = result.n();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i < limit) bars.texts.push_back((*result.source.names)(order[i]));
+    if (i < limit) bars.counts.push_back(keys[i]);
+    else bars.other += keys[i];
+  }
+  bars.others = fmt::format("other ({} texts)", bars.distinct - bars.texts.size());
+  return bars;
 }
 
 std::string otsu_text(const Histogram& histogram) {

@@ -119,6 +119,28 @@ plot::HeatMap map_chart(const HistogramResult& result) {
   return map;
 }
 
+// Counts of texts, or of bins of instants, by where they begin.
+plot::BarChart named_chart(const HistogramResult& result, const WriteOptions& options) {
+  plot::BarChart chart;
+  chart.x_label = "count";
+  chart.groups.emplace_back();
+  const auto add = [&](const std::string& label, std::uint64_t count) {
+    chart.groups.front().bars.push_back({visible(label), static_cast<double>(count), fmt::to_string(count)});
+  };
+  chart.height = 0;
+  if (!has_texts(result)) {
+    const Histogram& histogram = result.first();
+    for (std::uint64_t i = 0; i < histogram.size(); ++i) {
+      add((*result.source.names)(static_cast<std::int64_t>(histogram.edge(i))), histogram.counts()[i]);
+    }
+    return chart;
+  }
+  const NamedBars bars = named_bars(result, options.limit);
+  for (std::size_t i = 0; i < bars.texts.size(); ++i) add(bars.texts[i], bars.counts[i]);
+  if (bars.other != 0) add(bars.others, bars.other);
+  return chart;
+}
+
 }  // namespace
 
 bool PictureOptions::to_stdout() const {

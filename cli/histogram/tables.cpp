@@ -353,7 +353,7 @@ void write_named_table(const HistogramResult& result, const WriteOptions& option
   };
   for (std::size_t i = 0; i < named.texts.size(); ++i) add(named.texts[i], named.counts[i]);
   if (options.on_terminal) std::ranges::for_each(bars, [](Bar& bar) { bar.label = visible(bar.label); });
-  if (named.other != 0) add(other_label(named), named.other);
+  if (named.other != 0) add(named.others, named.other);
   write_bars(bars, options.percent ? std::vector<std::string>{"percent"} : std::vector<std::string>(), options, sink);
 }
 

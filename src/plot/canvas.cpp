@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <new>
 #include <numbers>
 
@@ -93,148 +94,130 @@ cairo_status_t append(void* target, const unsigned char* data, unsigned length) 
 
 }  // namespace
 
-struct Canvas::State {
-  const CairoLibrary& c = cairo();
-  Format format;
-  bool dark;
-  std::string texts;  // elements of an SVG
-  std::string bytes;
-  cairo_surface_t* surface = nullptr;
-  cairo_t* context = nullptr;
-
-  State(Format wanted, double width, double height, double pixel_ratio, bool on_dark_page)
-      : format(wanted), dark(on_dark_page) {
-    double scale = 1;
-    if (format == Format::svg) {
-      surface = c.cairo_svg_surface_create_for_stream(append, &bytes, width, height);
-      c.cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
-    } else if (format == Format::pdf) {
-      scale = points_a_unit;
-      surface = c.cairo_pdf_surface_create_for_stream(append, &bytes, width * scale, height * scale);
-      // An empty date is left out, so that the same chart is the same file.
-      c.cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, "");
-    } else {
-      scale = pixel_ratio;
-      surface = c.cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::lround(width * scale)),
-                                             static_cast<int>(std::lround(height * scale)));
-    }
-    context = c.cairo_create(surface);
-    c.cairo_scale(context, scale, scale);
-    c.cairo_set_line_join(context, CAIRO_LINE_JOIN_MITER);
-    // Unhinted glyphs have the same widths in every format.
-    cairo_font_options_t* options = c.cairo_font_options_create();
-    c.cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    c.cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    c.cairo_set_font_options(context, options);
-    c.cairo_font_options_destroy(options);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    c.cairo_destroy(context);
-    c.cairo_surface_destroy(surface);
-  }
-
-  [[nodiscard]] Colour shown(Colour colour) const { return dark ? on_dark(colour) : colour; }
-  void colour(Colour given, double alpha) const {
-    const Colour colour = shown(given);
-    c.cairo_set_source_rgba(context, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0, alpha);
-  }
-  void path(std::span<const Point> points) const {
-    for (std::size_t i = 0; i < points.size(); ++i)
-      (i == 0 ? c.cairo_move_to : c.cairo_line_to)(context, points[i].x, points[i].y);
-  }
-  void font(double size, bool bold) const {
-    c.cairo_select_font_face(context, font_name, CAIRO_FONT_SLANT_NORMAL,
-                             bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    c.cairo_set_font_size(context, size);
-  }
-  [[nodiscard]] double advance(const std::string& text, double size, bool bold) const {
-    if (text.empty()) return 0;
-    font(size, bold);
-    cairo_text_extents_t extents;
-    c.cairo_text_extents(context, text.c_str(), &extents);
-    return extents.x_advance;
-  }
-  // Another font has other widths, so the place of a text is that of its anchor.
-  void write(Point at, const Label& label, const TextStyle& style) {
-    if (label.text.empty() && label.power.empty()) return;
-    const Colour colour = shown(style.colour);
-    std::string more;
-    if (style.anchor != Anchor::start)
-      more = style.anchor == Anchor::middle ? " text-anchor=\"middle\"" : " text-anchor=\"end\"";
-    if (style.bold) more += " font-weight=\"bold\"";
-    if (style.upwards) more += fmt::format(" transform=\"rotate(-90 {:.2f} {:.2f})\"", at.x, at.y);
-    texts += fmt::format(R"(<text x="{:.2f}" y="{:.2f}" font-size="{:.2f}" fill="#{:02x}{:02x}{:02x}"{}>{})", at.x,
-                         at.y, style.size, colour.red, colour.green, colour.blue, more, escaped(label.text));
-    if (!label.power.empty()) {
-      texts += fmt::format(R"(<tspan dy="{:.2f}" font-size="{:.2f}">{}</tspan>)", -style.size * raised,
-                           style.size * power_size, escaped(label.power));
-    }
-    texts += "</text>\n";
-  }
-  void show(Point at, const std::string& text, double size, bool bold) const {
-    if (text.empty()) return;
-    font(size, bold);
-    c.cairo_move_to(context, at.x, at.y);
-    c.cairo_show_text(context, text.c_str());
-  }
-};
-
 Canvas::Canvas(Format format, double width, double height, double pixel_ratio, bool dark)
-    : state_(std::make_unique<State>(format, width, height, pixel_ratio, dark)),
-      resolution_(format == Format::png ? pixel_ratio : vector_steps) {
-  check(state_->c.cairo_status(state_->context));
+    : resolution_(format == Format::png ? pixel_ratio : vector_steps), c_(cairo()), format_(format), dark_(dark) {
+  double scale = 1;
+  if (format == Format::svg) {
+    surface_ = c_.cairo_svg_surface_create_for_stream(append, &bytes_, width, height);
+    c_.cairo_svg_surface_set_document_unit(surface_, CAIRO_SVG_UNIT_PX);
+  } else if (format == Format::pdf) {
+    scale = points_a_unit;
+    surface_ = c_.cairo_pdf_surface_create_for_stream(append, &bytes_, width * scale, height * scale);
+    // An empty date is left out, so that the same chart is the same file.
+    c_.cairo_pdf_surface_set_metadata(surface_, CAIRO_PDF_METADATA_CREATE_DATE, "");
+  } else {
+    scale = pixel_ratio;
+    surface_ = c_.cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(std::lround(width * scale)),
+                                             static_cast<int>(std::lround(height * scale)));
+  }
+  context_ = c_.cairo_create(surface_);
+  c_.cairo_scale(context_, scale, scale);
+  c_.cairo_set_line_join(context_, CAIRO_LINE_JOIN_MITER);
+  // Unhinted glyphs have the same widths in every format.
+  cairo_font_options_t* options = c_.cairo_font_options_create();
+  c_.cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+  c_.cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+  c_.cairo_set_font_options(context_, options);
+  c_.cairo_font_options_destroy(options);
   fill(Rect{0, 0, width, height}, {255, 255, 255});
 }
-Canvas::~Canvas() = default;
+
+Canvas::~Canvas() {
+  c_.cairo_destroy(context_);
+  c_.cairo_surface_destroy(surface_);
+}
+
+void Canvas::use(Colour given, double alpha) const {
+  const Colour colour = shown(given);
+  c_.cairo_set_source_rgba(context_, colour.red / 255.0, colour.green / 255.0, colour.blue / 255.0, alpha);
+}
+
+void Canvas::path(std::span<const Point> points) const {
+  for (std::size_t i = 0; i < points.size(); ++i)
+    (i == 0 ? c_.cairo_move_to : c_.cairo_line_to)(context_, points[i].x, points[i].y);
+}
+
+void Canvas::font(double size, bool bold) const {
+  c_.cairo_select_font_face(context_, font_name, CAIRO_FONT_SLANT_NORMAL,
+                            bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
+  c_.cairo_set_font_size(context_, size);
+}
+
+double Canvas::advance(const std::string& text, double size, bool bold) const {
+  if (text.empty()) return 0;
+  font(size, bold);
+  cairo_text_extents_t extents;
+  c_.cairo_text_extents(context_, text.c_str(), &extents);
+  return extents.x_advance;
+}
+
+// Another font has other widths, so the place of a text is that of its anchor.
+void Canvas::write(Point at, const Label& label, const TextStyle& style) {
+  if (label.text.empty() && label.power.empty()) return;
+  const Colour colour = shown(style.colour);
+  std::string more;
+  if (style.anchor != Anchor::start)
+    more = style.anchor == Anchor::middle ? " text-anchor=\"middle\"" : " text-anchor=\"end\"";
+  if (style.bold) more += " font-weight=\"bold\"";
+  if (style.upwards) more += fmt::format(" transform=\"rotate(-90 {:.2f} {:.2f})\"", at.x, at.y);
+  texts_ += fmt::format(R"(<text x="{:.2f}" y="{:.2f}" font-size="{:.2f}" fill="#{:02x}{:02x}{:02x}"{}>{})", at.x, at.y,
+                        style.size, colour.red, colour.green, colour.blue, more, escaped(label.text));
+  if (!label.power.empty()) {
+    texts_ += fmt::format(R"(<tspan dy="{:.2f}" font-size="{:.2f}">{}</tspan>)", -style.size * raised,
+                          style.size * power_size, escaped(label.power));
+  }
+  texts_ += "</text>\n";
+}
+
+void Canvas::show(Point at, const std::string& text, double size, bool bold) const {
+  if (text.empty()) return;
+  font(size, bold);
+  c_.cairo_move_to(context_, at.x, at.y);
+  c_.cairo_show_text(context_, text.c_str());
+}
 
 double Canvas::text_width(const Label& label, double size, bool bold) {
-  return state_->advance(label.text, size, bold) + state_->advance(label.power, size * power_size, bold);
+  return advance(label.text, size, bold) + advance(label.power, size * power_size, bold);
 }
 
 void Canvas::text(Point at, const Label& label, const TextStyle& style) {
-  State& s = *state_;
-  if (s.format == Format::svg) {
-    s.write(at, label, style);
+  if (format_ == Format::svg) {
+    write(at, label, style);
     return;
   }
   const double width = text_width(label, style.size, style.bold);
   const double back = style.anchor == Anchor::start ? 0 : style.anchor == Anchor::middle ? width / 2 : width;
-  s.c.cairo_save(s.context);
-  s.c.cairo_translate(s.context, at.x, at.y);
-  if (style.upwards) s.c.cairo_rotate(s.context, -std::numbers::pi / 2);
-  s.colour(style.colour, 1);
-  s.show({-back, 0}, label.text, style.size, style.bold);
-  s.show({s.advance(label.text, style.size, style.bold) - back, -style.size * raised}, label.power,
-         style.size * power_size, style.bold);
-  s.c.cairo_restore(s.context);
+  c_.cairo_save(context_);
+  c_.cairo_translate(context_, at.x, at.y);
+  if (style.upwards) c_.cairo_rotate(context_, -std::numbers::pi / 2);
+  use(style.colour, 1);
+  show({-back, 0}, label.text, style.size, style.bold);
+  show({advance(label.text, style.size, style.bold) - back, -style.size * raised}, label.power, style.size * power_size,
+       style.bold);
+  c_.cairo_restore(context_);
 }
 
 void Canvas::fill(std::span<const Point> polygon, Colour colour, double alpha) {
-  const State& s = *state_;
-  s.path(polygon);
-  s.c.cairo_close_path(s.context);
-  s.colour(colour, alpha);
-  s.c.cairo_fill(s.context);
+  path(polygon);
+  c_.cairo_close_path(context_);
+  use(colour, alpha);
+  c_.cairo_fill(context_);
 }
 
 void Canvas::fill(const Rect& rect, Colour colour, double alpha) {
-  const State& s = *state_;
-  s.c.cairo_rectangle(s.context, rect.x, rect.y, rect.width, rect.height);
-  s.colour(colour, alpha);
-  s.c.cairo_fill(s.context);
+  c_.cairo_rectangle(context_, rect.x, rect.y, rect.width, rect.height);
+  use(colour, alpha);
+  c_.cairo_fill(context_);
 }
 
 void Canvas::line(std::span<const Point> points, const Stroke& stroke) {
-  const State& s = *state_;
   const double gap = stroke.dash * 0.7;
   const double dashes[] = {stroke.dash, gap};
-  s.c.cairo_set_dash(s.context, dashes, stroke.dash > 0 ? 2 : 0, 0);
-  s.c.cairo_set_line_width(s.context, stroke.width);
-  s.path(points);
-  s.colour(stroke.colour, stroke.alpha);
-  s.c.cairo_stroke(s.context);
+  c_.cairo_set_dash(context_, dashes, stroke.dash > 0 ? 2 : 0, 0);
+  c_.cairo_set_line_width(context_, stroke.width);
+  path(points);
+  use(stroke.colour, stroke.alpha);
+  c_.cairo_stroke(context_);
 }
 
 double Canvas::snapped(double place, double width) const noexcept {
@@ -252,47 +235,44 @@ void Canvas::rule(Point a, Point b, const Stroke& stroke) {
 
 void Canvas::image(const Rect& rect, std::uint64_t columns, std::uint64_t rows,
                    std::span<const std::uint32_t> colours) {
-  const State& s = *state_;
-  const std::unique_ptr<cairo_surface_t, decltype(s.c.cairo_surface_destroy)> image(
-      s.c.cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(columns), static_cast<int>(rows)),
-      s.c.cairo_surface_destroy);
-  check(s.c.cairo_surface_status(image.get()));
-  s.c.cairo_surface_flush(image.get());
-  unsigned char* data = s.c.cairo_image_surface_get_data(image.get());
-  const auto stride = static_cast<std::size_t>(s.c.cairo_image_surface_get_stride(image.get()));
+  const std::unique_ptr<cairo_surface_t, decltype(c_.cairo_surface_destroy)> image(
+      c_.cairo_image_surface_create(CAIRO_FORMAT_RGB24, static_cast<int>(columns), static_cast<int>(rows)),
+      c_.cairo_surface_destroy);
+  check(c_.cairo_surface_status(image.get()));
+  c_.cairo_surface_flush(image.get());
+  unsigned char* data = c_.cairo_image_surface_get_data(image.get());
+  const auto stride = static_cast<std::size_t>(c_.cairo_image_surface_get_stride(image.get()));
   for (std::uint64_t row = 0; row < rows; ++row)
     std::memcpy(data + row * stride, colours.data() + row * columns, columns * sizeof(std::uint32_t));
-  s.c.cairo_surface_mark_dirty(image.get());
-  s.c.cairo_save(s.context);
-  s.c.cairo_translate(s.context, rect.x, rect.y);
-  s.c.cairo_scale(s.context, rect.width / static_cast<double>(columns), rect.height / static_cast<double>(rows));
-  s.c.cairo_set_source_surface(s.context, image.get(), 0, 0);
-  s.c.cairo_pattern_set_filter(s.c.cairo_get_source(s.context), CAIRO_FILTER_NEAREST);
-  s.c.cairo_paint(s.context);
-  s.c.cairo_restore(s.context);
+  c_.cairo_surface_mark_dirty(image.get());
+  c_.cairo_save(context_);
+  c_.cairo_translate(context_, rect.x, rect.y);
+  c_.cairo_scale(context_, rect.width / static_cast<double>(columns), rect.height / static_cast<double>(rows));
+  c_.cairo_set_source_surface(context_, image.get(), 0, 0);
+  c_.cairo_pattern_set_filter(c_.cairo_get_source(context_), CAIRO_FILTER_NEAREST);
+  c_.cairo_paint(context_);
+  c_.cairo_restore(context_);
 }
 
 void Canvas::clip(const Rect& rect) {
-  const State& s = *state_;
-  s.c.cairo_save(s.context);
-  s.c.cairo_rectangle(s.context, rect.x, rect.y, rect.width, rect.height);
-  s.c.cairo_clip(s.context);
+  c_.cairo_save(context_);
+  c_.cairo_rectangle(context_, rect.x, rect.y, rect.width, rect.height);
+  c_.cairo_clip(context_);
 }
 
 void Canvas::unclip() {
-  state_->c.cairo_restore(state_->context);
+  c_.cairo_restore(context_);
 }
 
 std::string Canvas::finish(std::string_view title) {
-  State& s = *state_;
-  check(s.c.cairo_status(s.context));
-  if (s.format == Format::png) check(s.c.cairo_surface_write_to_png_stream(s.surface, append, &s.bytes));
-  s.c.cairo_surface_finish(s.surface);
-  check(s.c.cairo_surface_status(s.surface));
-  if (s.format != Format::svg) return std::move(s.bytes);
-  std::string svg = stable_svg(s.bytes, drawable(title));
+  check(c_.cairo_status(context_));
+  if (format_ == Format::png) check(c_.cairo_surface_write_to_png_stream(surface_, append, &bytes_));
+  c_.cairo_surface_finish(surface_);
+  check(c_.cairo_surface_status(surface_));
+  if (format_ != Format::svg) return std::move(bytes_);
+  std::string svg = stable_svg(bytes_, drawable(title));
   const std::string texts = fmt::format(
-      "<g font-family=\"{}, Verdana, Arial, sans-serif\" xml:space=\"preserve\">\n{}</g>\n", font_name, s.texts);
+      "<g font-family=\"{}, Verdana, Arial, sans-serif\" xml:space=\"preserve\">\n{}</g>\n", font_name, texts_);
   return svg.insert(svg.rfind("</svg>"), texts);
 }
 

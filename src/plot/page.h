@@ -13,7 +13,6 @@
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,10 +82,13 @@ struct Stroke {
   double dash = 0;  // length of its dashes; 0: none
 };
 
+// As it is drawn on a dark page.
+Colour on_dark(Colour colour);
+
 class Canvas {
  public:
-  // Throws unsupported where Cairo is missing. A white page, or a dark one: all colours but those of images are given
-  // for a white one.
+  // Throws unsupported where Cairo is missing; other errors stay until finish(). A white page, or a dark one: all
+  // colours but those of images are given for a white one.
   Canvas(Format format, double width, double height, double pixel_ratio, bool dark);
   Canvas(const Canvas&) = delete;
   Canvas& operator=(const Canvas&) = delete;
@@ -115,9 +117,22 @@ class Canvas {
   std::string finish(std::string_view title);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  [[nodiscard]] Colour shown(Colour colour) const { return dark_ ? on_dark(colour) : colour; }
+  void use(Colour given, double alpha) const;
+  void path(std::span<const Point> points) const;
+  void font(double size, bool bold) const;
+  [[nodiscard]] double advance(const std::string& text, double size, bool bold) const;
+  void write(Point at, const Label& label, const TextStyle& style);
+  void show(Point at, const std::string& text, double size, bool bold) const;
+
   double resolution_;
+  const CairoLibrary& c_;
+  Format format_;
+  bool dark_;
+  std::string texts_;  // elements of an SVG
+  std::string bytes_;
+  cairo_surface_t* surface_ = nullptr;
+  cairo_t* context_ = nullptr;
 };
 
 // Valid UTF-8 without control characters: what Cairo can draw.
@@ -209,9 +224,6 @@ Look look(std::string_view name, std::uint64_t index);
 // 0 … 1 from dark to bright, each step as much brighter as the one before. 0xRRGGBB.
 std::uint32_t heat(double part);
 inline constexpr double darkest = 0.15;  // part of it that a dark page begins with, to be told from the page
-
-// As it is drawn on a dark page.
-Colour on_dark(Colour colour);
 
 struct LegendEntry {
   std::string name;
