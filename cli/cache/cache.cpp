@@ -2,6 +2,7 @@
 // masu cache: kernels that are compiled before a program needs them: those of the functions of the Python package as it
 // calls them, of the dtypes and shapes that they mostly have.
 #include "cli/program.h"
+#include "elements/dtypes.h"
 #include "options.h"
 #include "runtime/environment.h"
 #include "runtime/packaged_kernels.h"
@@ -19,10 +20,12 @@
 #include <filesystem>
 #include <functional>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <vector>
 
 namespace masu::cli {
 namespace {
@@ -178,7 +181,10 @@ void run_common_calls(const Device& device, const std::function<bool()>& go_on) 
       }
     }
   }
-  for (const Dtype dtype : {Dtype::f32, Dtype::i64, Dtype::f64, Dtype::i32, Dtype::f16, Dtype::bf16, Dtype::u8}) {
+  std::vector<Dtype> dtypes{Dtype::f32, Dtype::i64, Dtype::f64, Dtype::i32};
+  std::ranges::copy_if(all_dtypes, std::back_inserter(dtypes), is_stored_float);
+  dtypes.push_back(Dtype::u8);
+  for (const Dtype dtype : dtypes) {
     if (dtype == Dtype::f64 && !device.info().fp64) continue;
     for (const Shape& shape : shapes) {
       Calls calls(device, dtype, shape);

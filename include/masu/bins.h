@@ -5,7 +5,7 @@
 /// **Rule.** The edges e[0] … e[n] are computed once on the host. Even bins: exactly as NumPy >= 2 computes them for
 /// the dtype. Values and edges are compared in NumPy's common type: f32 for f32 data in even bins, f64 otherwise
 /// (64-bit integers are rounded to f64 first). Data of half precision in even bins follows NumPy's own arithmetic with
-/// its one correction. bf16 data, which NumPy lacks, is counted as the same numbers in f32. Sources:
+/// its one correction. Data of floats that NumPy lacks is counted as the same numbers in f32. Sources:
 /// numpy/lib/_histograms_impl.py, numpy/_core/function_base.py.
 #pragma once
 

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 from . import _device, _device_array, _fallback, _host, _kinds, _masu, _on_device
-from ._kinds import BFLOAT16, NATIVE, PLAIN, as_numpy, foreign, holds_bfloat16, in_memory, is_bfloat16, native, numpy_dtype, whole
+from ._kinds import NATIVE, PLAIN, as_numpy, foreign, holds_lacking, in_memory, lacking, native, numpy_dtype, whole
 
 _GIVEN = NATIVE | {14, 15}  # what DLPack has: complex64 and complex128 too
 _HOST_MEMORY = frozenset((1, 3, 11))  # DLPack's numbers: the host's, and what CUDA and ROCm lock in it
@@ -52,9 +52,9 @@ def in_kind(function, given, first=1):
         if not in_memory(array):
             options |= {} if out is None else {"out": out}
             return _its_own(array, function, [options.pop(name) for name in [*options][:first]], options, device)
-    give = (None if isinstance(there[0], _masu.DeviceArray) else to_numpy if holds_bfloat16(there[0]) else
+    give = (None if isinstance(there[0], _masu.DeviceArray) else to_numpy if holds_lacking(there[0]) else
             getattr(_library(there[0]), "from_dlpack", None))
-    rounds = function.__name__ in _ROUNDED and is_bfloat16(getattr(given[x], "dtype", None))
+    rounded = lacking(getattr(given[x], "dtype", None)) if function.__name__ in _ROUNDED else None
     options = _mapped(lambda value: read(value, device, function.__name__) if foreign(value) else value, options)
     if out is not None:
         target = _target(function.__name__, out, device)
@@ -64,8 +64,8 @@ def in_kind(function, given, first=1):
         with _masu.OnStream(there):
             _check_there(function, options, first, there)
             result = function(options.pop(x), **options, device=_on_device)
-            if rounds:
-                result = _rounded(result)
+            if rounded:
+                result = _rounded(result, rounded)
             if out is not None:
                 targets = target if type(target) is tuple else (target,)
                 if give is to_numpy:
@@ -137,7 +137,7 @@ def _check_there(function, options, first, there):
 
 
 def _here(out, device):
-    """An array of NumPy's that is written beside arrays in host memory (bfloat16), as one of these."""
+    """An array of NumPy's that is written beside arrays in host memory (of a dtype that NumPy lacks), as one of these."""
     plain = type(out) is np.ndarray and device.kind == "cpu" and out.flags.c_contiguous and out.dtype.num in NATIVE and out.dtype.isnative
     return _device_array.in_memory(out, device) if plain else out
 
@@ -156,14 +156,14 @@ def _target(name, out, device):
 
 
 def read(array, device, name="masu"):
-    """`taken` of what is only read. Truth values on a device become bytes 0 and 1. bfloat16 becomes float32
+    """`taken` of what is only read. Truth values on a device become bytes 0 and 1. What NumPy lacks becomes float32
     where the computation is in float32, and so do floats of 8 bits in the functions that take them."""
     if not isinstance(array, _masu.DeviceArray) and name in _TAKE_FLOAT8 and hasattr(array, "view") and (form := _kinds.float8_of(array)):
         return numbers(taken(_codes(array), device, name), form, device)
     found = taken(_contiguous(array), device, name)
     if not isinstance(found, _masu.DeviceArray):
         return found
-    if found._dtype == "bf16" and name in _BY_FLOATS:
+    if name in _BY_FLOATS and lacking(found.dtype):
         with _masu.OnStream([found]):
             return _on_device.converted(found, _FLOAT)
     if found is array or found._dtype != "bool" or not found.size:
@@ -173,7 +173,7 @@ def read(array, device, name="masu"):
 
 
 _FLOAT = np.dtype(np.float32)
-#: Functions that see bfloat16 as the numbers in float32 that they are; those that round their results to bfloat16, once.
+#: Functions that see what NumPy lacks (bfloat16) as the numbers in float32 that they are; those that round their results to it, once.
 _ROUNDED = frozenset(("quantile", "nanquantile", "percentile", "nanpercentile", "median", "nanmedian"))
 _BY_FLOATS = _ROUNDED | {"histogram", "histogram_bin_edges", "histogram2d", "histogramdd", "digitize", "bincount", "Histogram",
                          "RowHistograms", "JointHistogram", "WeightedHistogram"}
@@ -231,7 +231,7 @@ def convert(x, dtype, *, format=None, device=None):
     array([ 1., -2.], dtype=float32)
     """
     dtype = numpy_dtype("convert", dtype)
-    _device_array.dtype_name(dtype)
+    _kinds.name_of(dtype)
     if (on := adapter(device, x)) is None:
         return in_kind(convert, locals())
     x = on.plain(x)
@@ -245,10 +245,10 @@ def convert(x, dtype, *, format=None, device=None):
     return on.converted(x, dtype)
 
 
-def _rounded(result):
-    """Results in float32 as bfloat16."""
+def _rounded(result, dtype):
+    """Results in float32 as of a dtype that NumPy lacks."""
     if isinstance(result, _masu.DeviceArray) and result._dtype == "f32":
-        return _on_device.converted(result, BFLOAT16)
+        return _on_device.converted(result, dtype)
     return result
 
 
@@ -329,12 +329,12 @@ def to_numpy(result):
 
 
 def _host_memory(array, device):
-    """An array in host memory as one of NumPy's, or, of bfloat16, as a DeviceArray."""
+    """An array in host memory as one of NumPy's, or, of a dtype that NumPy lacks, as a DeviceArray."""
     if not isinstance(array, (np.ndarray, np.generic)):
-        if str(getattr(array, "dtype", None)) == "torch.bfloat16":
+        if str(getattr(array, "dtype", None)).startswith("torch.") and lacking(array.dtype):
             return _device_array.DeviceArray(array.contiguous().__dlpack__())
         array = np.asarray(as_numpy(array)) if hasattr(type(array), "__array__") else np.from_dlpack(array)
-    if not holds_bfloat16(array):
+    if not holds_lacking(array):
         return array
     return _device_array.in_memory(native(np.asarray(array)), _device.device_for(device, array))
 

@@ -8,19 +8,10 @@ import numpy as np
 
 from . import _device, _kinds, _masu
 
-_NUMPY = {name: np.dtype(code) for code, name in _kinds.NAMES.items()} | {"bf16": _kinds.BFLOAT16}
 _HOST, _CUDA = 1, 2  # DLPack's numbers of memory
 
 
-@functools.cache
-def dtype_name(dtype):
-    """masu's name of a NumPy dtype; TypeError where masu lacks it."""
-    if (dtype := _kinds.dtype_of(dtype)) is _kinds.BFLOAT16:
-        return "bf16"
-    name = _kinds.NAMES.get(dtype.kind + str(dtype.itemsize)) if dtype.num in _kinds.NATIVE else None
-    if name is None:
-        raise TypeError(f"masu: the dtype must be bool, an integer, bfloat16 or float16 to float64, got {_kinds.in_words(dtype)}")
-    return name
+dtype_name = functools.cache(_kinds.name_of)  # masu's name of a dtype; TypeError where masu lacks it
 
 
 class DeviceArray(_masu.DeviceArray):
@@ -47,11 +38,11 @@ class DeviceArray(_masu.DeviceArray):
             super().__init__(device, dtype, shape, *more)
         else:
             device = _device.resolve(device)
-            super().__init__(device, dtype if type(dtype) is str and dtype in _NUMPY else dtype_name(dtype), shape, *more)
+            super().__init__(device, dtype if type(dtype) is str and dtype in _kinds.DTYPES else dtype_name(dtype), shape, *more)
 
     @property
     def dtype(self):
-        return _NUMPY[self._dtype]
+        return _kinds.DTYPES[self._dtype]
 
     @property
     def ndim(self):
@@ -91,7 +82,7 @@ class DeviceArray(_masu.DeviceArray):
     def get(self):
         """A copy in host memory, as a NumPy array."""
         result = np.empty(self.shape, self.dtype)
-        self._read(result if self._dtype != "bf16" else result.view(np.uint16))
+        self._read(_words(result))
         return result
 
     def __array__(self, dtype=None, copy=None):
@@ -119,6 +110,11 @@ class DeviceArray(_masu.DeviceArray):
                 self._read_only), "strides": None, "version": 3, "stream": None}
 
 
+def _words(array):
+    """An array of ml_dtypes as the words that its numbers are; any other as it is."""
+    return array.view(f"u{array.itemsize}") if array.dtype.num > 255 else array
+
+
 def upload(data, device):
     """A NumPy array, or a number, in the memory of a device."""
     data = np.asarray(data)
@@ -126,7 +122,7 @@ def upload(data, device):
     data = np.require(data, data.dtype.newbyteorder("="), ["C", "A"])
     result = DeviceArray(device, name, data.shape)
     if data.size:
-        result._write(data if name != "bf16" else data.view(np.uint16))
+        result._write(_words(data))
     return result
 
 

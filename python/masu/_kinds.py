@@ -14,19 +14,22 @@ BOOL = 0
 NAMES = {code: name for name, code, _ in _masu.DTYPES} | {"b1": "bool"}
 
 
-class _Bfloat16:
-    """bfloat16, which NumPy lacks, as the dtype of a DeviceArray: what masu asks of a dtype of NumPy's. NumPy itself takes it as
+class _Lacking:
+    """A dtype that NumPy lacks (bfloat16), as that of a DeviceArray: what masu asks of a dtype of NumPy's. NumPy itself takes it as
     that of ml_dtypes, where that package is installed."""
 
-    kind, itemsize, num, isnative, name, str = "f", 2, -1, True, "bfloat16", "<bfloat16"
+    kind, isnative = "f", True
+
+    def __init__(self, num, masus, name, itemsize):
+        self.num, self.masus, self.name, self.itemsize, self.str = num, masus, name, itemsize, f"<{name}"
 
     @property
     def dtype(self):
         try:
             import ml_dtypes
         except ImportError:
-            raise TypeError("masu: bfloat16 must have the package ml_dtypes to be an array of NumPy's; it is not installed") from None
-        return np.dtype(ml_dtypes.bfloat16)
+            raise TypeError(f"masu: {self.name} must have the package ml_dtypes to be an array of NumPy's; it is not installed") from None
+        return np.dtype(getattr(ml_dtypes, self.name))
 
     @property
     def type(self):
@@ -36,7 +39,7 @@ class _Bfloat16:
         return self
 
     def __eq__(self, other):
-        return other is self or type(other) is not _Bfloat16 and is_bfloat16(other)
+        return other is self or type(other) is not _Lacking and lacking(other) is self
 
     def __hash__(self):
         return hash(self.name)
@@ -45,13 +48,20 @@ class _Bfloat16:
         return self.name
 
 
-BFLOAT16 = _Bfloat16()
+#: The dtypes that NumPy lacks, by their names in other libraries.
+LACKINGS = {row[1]: _Lacking(-1 - i, *row) for i, row in enumerate(_masu.LACKINGS)}
+#: NumPy's dtypes, or these, by masu's names.
+DTYPES = {name: np.dtype(code) for code, name in NAMES.items()} | {one.masus: one for one in LACKINGS.values()}
+_IN_WORDS = f"bool, an integer, {', '.join(LACKINGS)} or float16 to float64"
 
 
-def is_bfloat16(dtype):
-    """Whether a dtype of any library is bfloat16."""
-    return (dtype is BFLOAT16 or isinstance(dtype, np.dtype) and dtype.num > 255 and dtype.name == "bfloat16" or
-            getattr(dtype, "__name__", None) == "bfloat16" or str(dtype) in ("bfloat16", "torch.bfloat16"))
+def lacking(dtype):
+    """The dtype that NumPy lacks which one of any library is; None for others."""
+    if isinstance(dtype, np.dtype):
+        return LACKINGS.get(dtype.name) if dtype.num > 255 else None
+    if type(dtype) is _Lacking:
+        return dtype
+    return LACKINGS.get(getattr(dtype, "__name__", None)) or LACKINGS.get(str(dtype).removeprefix("torch."))
 
 
 #: Formats of floats of 8 bits, by the names that ml_dtypes, PyTorch and JAX give their dtypes.
@@ -68,17 +78,27 @@ def float8_of(array):
 
 
 def dtype_of(dtype):
-    """`np.dtype(dtype)`, or BFLOAT16."""
-    return BFLOAT16 if dtype is not None and is_bfloat16(dtype) else np.dtype(dtype)
+    """`np.dtype(dtype)`, or a dtype that NumPy lacks."""
+    return lacking(dtype) or np.dtype(dtype)
+
+
+def name_of(dtype, name="masu"):
+    """masu's name of a dtype: "f32"; TypeError, of the function of that name, where masu lacks it."""
+    if type(dtype := dtype_of(dtype)) is _Lacking:
+        return dtype.masus
+    found = NAMES.get(dtype.kind + str(dtype.itemsize)) if dtype.num in NATIVE else None
+    if found is None:
+        raise TypeError(f"{name}: the dtype must be {_IN_WORDS}, got {in_words(dtype)}")
+    return found
 
 
 def promoted(a, b):
-    """`np.promote_types(a, b)`, or BFLOAT16."""
+    """`np.promote_types(a, b)`, or a dtype that NumPy lacks."""
     return a if a is b else np.promote_types(a, b)
 
 
 #: masu's names of the float dtypes, by NumPy's number.
-FLOATS = {number: name for name, code, number in _masu.DTYPES if code[0] == "f"} | {BFLOAT16.num: "bf16"}
+FLOATS = {number: name for name, code, number in _masu.DTYPES if code[0] == "f"} | {one.num: one.masus for one in LACKINGS.values()}
 WIDE_FLOATS = frozenset((11, 12))
 
 
@@ -106,10 +126,10 @@ def native(array):
 
 
 def foreign(*arrays):
-    """Whether one of them is neither NumPy's nor a plain sequence, or of bfloat16, so that the call is for `in_kind`."""
+    """Whether one of them is neither NumPy's nor a plain sequence, or of what NumPy lacks, so that the call is for `in_kind`."""
     for array in arrays:
         kind = type(array)
-        if kind in _foreign_kinds or holds_bfloat16(array):
+        if kind in _foreign_kinds or holds_lacking(array):
             return True
         if (kind not in PLAIN and not isinstance(array, (np.ndarray, np.generic))
                 and (in_memory(array) or hasattr(kind, "__array_function__"))):
@@ -123,9 +143,9 @@ _foreign_kinds: set[type] = set()  # of which it is known
 PLAIN = frozenset((np.ndarray, list, tuple, int, float, bool, str, type(None), type(np._NoValue), memoryview, bytes, bytearray))
 
 
-def holds_bfloat16(array):
-    """Whether an array or number of NumPy's has the dtype bfloat16 of ml_dtypes."""
-    return isinstance(array, (np.ndarray, np.generic)) and array.dtype.num > 255 and is_bfloat16(array.dtype)
+def holds_lacking(array):
+    """Whether an array or number of NumPy's has a dtype of ml_dtypes that masu has."""
+    return isinstance(array, (np.ndarray, np.generic)) and array.dtype.num > 255 and lacking(array.dtype) is not None
 
 
 def in_memory(array):
@@ -239,8 +259,8 @@ def numpy_dtype(name, dtype):
     """A dtype of NumPy's or PyTorch's as NumPy's, for the function of that name."""
     if dtype is None:
         return None
-    if is_bfloat16(dtype):
-        return BFLOAT16
+    if found := lacking(dtype):
+        return found
     torchs = type(dtype).__module__ == "torch"
     try:
         found = np.dtype(str(dtype).removeprefix("torch.") if torchs else dtype)

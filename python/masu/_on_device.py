@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from . import _axes, _masu
+from . import _axes, _kinds, _masu
 from ._device_array import DeviceArray, dtype_name, upload
 
 reduced = _axes.reduced
@@ -55,8 +55,8 @@ def numpys(name, a, call, out=None, *, ask=None, what="this"):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             ask() if ask is not None else call(np.zeros((1,) * a.ndim, a.dtype))
-    if getattr(a, "_dtype", None) == "bf16":  # also of an array that is on the host
-        raise TypeError(f"{name}: {what} is not supported with bfloat16; use float32, as of masu.convert")
+    if isinstance(a, _masu.DeviceArray) and (lacking := _kinds.lacking(a.dtype)):  # also of an array that is on the host
+        raise TypeError(f"{name}: {what} is not supported with {lacking}; use float32, as of masu.convert")
     raise TypeError(f"{name}: {what} is not supported with arrays on a device; copy them to the host")
 
 

@@ -160,15 +160,9 @@ def plain(dtype):
 
 def name_of(name, dtype):
     """masu's name of a dtype: "f32"."""
-    if dtype is _kinds.BFLOAT16:
-        return "bf16"
-    if dtype.num not in _kinds.NATIVE:
-        raise TypeError(f"{name}: the dtype must be bool, an integer, bfloat16 or float16 to float64, got {_kinds.in_words(dtype)}")
-    return f"{dtype.kind}{8 * dtype.itemsize}"
+    return _kinds.name_of(dtype, name)
 
 
 def dtype_of(native):
     """The dtype of a state's data."""
-    if native.dtype() == "bf16":
-        return _kinds.BFLOAT16
-    return np.dtype(native.dtype()[0] + str(int(native.dtype()[1:]) // 8))
+    return _kinds.DTYPES[native.dtype()]

@@ -165,7 +165,7 @@ class _OfHost(Accumulator):
     def add(self, x):
         if _kinds.foreign(x):
             x = _arrays.read(x, None)
-        there = isinstance(x, _masu.DeviceArray) and not (x._dtype == "bf16" and x.device.kind == "cpu")
+        there = isinstance(x, _masu.DeviceArray) and not (_kinds.lacking(x.dtype) and x.device.kind == "cpu")
         super().add(x.get() if there else x)
 
     add.__doc__ = Accumulator.add.__doc__

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from . import _arrays, _device, _masu
-from ._kinds import FLOATS, dtype_of
+from ._kinds import FLOATS, LACKINGS, dtype_of
 from ._state import Accumulator, SumState, given, name_of, plain
 
 
@@ -109,7 +109,7 @@ class SumAccumulator(Accumulator, SumState):
         else:
             rounded = dtype_of(dtype or (of if of.kind == "f" else np.float64))
             if rounded.num not in FLOATS:
-                raise TypeError(f"SumAccumulator: dtype must be bfloat16, float16, float32 or float64, got {rounded}")
+                raise TypeError(f"SumAccumulator: dtype must be {', '.join(LACKINGS)}, float16, float32 or float64, got {rounded}")
         return rounded.type(self._native.result(name, "f64" if whole else FLOATS[rounded.num], ddof))
 
     def integers(self):

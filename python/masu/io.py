@@ -23,7 +23,6 @@ __all__ = ["ReadWarning", "columns", "formats", "pieces", "read"]
 _Column = str | int
 _STEP = 1 << 22  # elements that are read between two looks at signals
 _PARSED = 0.9  # of the time of a text, which is parsed when it is opened
-_DTYPES = {name: code for name, code, _ in _masu.DTYPES}
 
 
 class ReadWarning(UserWarning):
@@ -179,11 +178,11 @@ def _options(name, dtype, column, format, header, delimiter, comment, decimal, s
         raise TypeError(f"{name}: dtype of several columns must be a dict or str, got {dtype}")
     else:
         number = _kinds.numpy_dtype(name, dtype)
-    if number is not None and number.name not in ("bool", "bfloat16") and number.str[1:] not in _kinds.NAMES:
+    if number is not None and number != bool and not _kinds.lacking(number) and number.str[1:] not in _kinds.NAMES:
         raise TypeError(f"{name}: dtype must be one that masu has, got {number}")
     return {"format": format, "delimiter": delimiter, "comment": comment, "decimal": decimal, "strict": bool(strict), "alpha": bool(alpha),
             "offset": offset, "count": count, "big_endian": number is not None and not number.isnative, "boolean": number is not None and number == bool, "places": True,
-            "dtype": None if number is None else "u8" if number == bool else "bf16" if number.name == "bfloat16" else _kinds.NAMES[number.str[1:]],
+            "dtype": None if number is None else "u8" if number == bool else _kinds.name_of(number),
             "header": header, "texts": texts or dtype is str}
 
 
@@ -237,7 +236,7 @@ class _Input:
         self.info = self.source.info()
         self.count = self.info["count"]
         name = self.info["dtype"]
-        self.dtype = _kinds.BFLOAT16.dtype if name == "bf16" else np.dtype(_DTYPES[name])
+        self.dtype = np.dtype(_kinds.DTYPES[name])
 
     def elements(self, count):
         """The next elements, as many as there are where `count` is None."""

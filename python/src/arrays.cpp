@@ -166,13 +166,9 @@ void* data_of(const nb::object& array) noexcept {
   return reinterpret_cast<NumpyArray*>(array.ptr())->data;
 }
 
-PyObject* new_numpy_scalar(masu::Dtype dtype, double value) {
-  std::array<std::byte, 8> bytes{};
-  const auto put = [&](auto rounded) { std::memcpy(bytes.data(), &rounded, sizeof rounded); };
-  if (dtype == masu::Dtype::f64) put(value);
-  else put(static_cast<float>(value));
+PyObject* new_numpy_scalar(masu::Dtype dtype, void* element) {
   NumpyDtype* const type = numpy().dtype(number_of(dtype));
-  PyObject* const scalar = numpy().scalar(bytes.data(), type, nullptr);
+  PyObject* const scalar = numpy().scalar(element, type, nullptr);
   Py_DECREF(reinterpret_cast<PyObject*>(type));
   return scalar;
 }

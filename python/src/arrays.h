@@ -98,8 +98,7 @@ nb::object new_numpy_array(std::span<const Py_ssize_t> shape, masu::Dtype dtype,
 nb::object new_numpy_array(std::span<const Py_ssize_t> shape, NumpyDtype* dtype);
 nb::object new_numpy_array(const masu::ArrayView& elements);  // of one dimension, with these elements
 void* data_of(const nb::object& array) noexcept;              // of one that was made so
-// A scalar of NumPy's, f32 or f64.
-PyObject* new_numpy_scalar(masu::Dtype dtype, double value);
+PyObject* new_numpy_scalar(masu::Dtype dtype, void* element);
 
 // Memory on a device: masu's own, or another library's, which `owner` keeps alive.
 struct DeviceArray {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "between.h"
 
+#include "elements/stored_float.h"
 #include "histogram/bins/ordinary_bins.h"
 #include "histogram/cpu/little_data.h"
 #include "module.h"
@@ -25,10 +26,13 @@ using masu::Dtype;
   throw masu::Error(masu::ErrorCode::unsupported, "histogram: bins that NumPy counts");
 }
 
-// The ends in the dtype in which bins are made: those of bf16 as f32.
+// The ends in the dtype in which bins are made.
 Ends in_arithmetic(Dtype dtype, Ends ends) {
-  if (masu::arithmetic_dtype(dtype) != dtype) {
-    for (std::uint64_t& end : ends) end <<= 16;
+  const Dtype wide = masu::arithmetic_dtype(dtype);
+  if (wide != dtype) {
+    for (std::uint64_t& end : ends) {
+      end = masu::bits_rounded_to(wide, masu::stored_value(dtype, static_cast<std::uint16_t>(end)));
+    }
   }
   return ends;
 }

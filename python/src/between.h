@@ -19,7 +19,7 @@ namespace masu_python {
 
 using Ends = std::array<std::uint64_t, 2>;  // the bits of the least and the greatest element
 
-// Edges have the dtype of floats, but f64 for integers, and f32 for bf16.
+// Edges have the dtype of floats, but f64 for integers, and f32 for floats that NumPy lacks.
 inline masu::Dtype dtype_of_edges(masu::Dtype dtype) {
   return masu::is_float(dtype) ? masu::arithmetic_dtype(dtype) : masu::Dtype::f64;
 }

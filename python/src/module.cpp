@@ -111,13 +111,16 @@ NB_MODULE(_masu, m) {
   m.attr("old_processor") = false;
 #endif
   m.attr("__version__") = nb::str(masu::version().data(), masu::version().size());
-  nb::list dtypes;  // masu's name, NumPy's name and number of each
+  nb::list dtypes;    // masu's name, NumPy's name and number of each
+  nb::list lackings;  // masu's name, that of other libraries and bytes of those that NumPy lacks
   for (const masu::DtypeNames& each : masu::dtype_names) {
     const auto text = [](std::string_view name) { return nb::str(name.data(), name.size()); };
     if (each.numpy_number >= 0)
       dtypes.append(nb::make_tuple(text(each.name), text(each.numpy_name), each.numpy_number));
+    else lackings.append(nb::make_tuple(text(each.name), text(each.numpy_words), masu::size_of(each.dtype)));
   }
   m.attr("DTYPES") = nb::tuple(dtypes);
+  m.attr("LACKINGS") = nb::tuple(lackings);
   nb::register_exception_translator(translate);
   m.def("telling", telling, nb::arg("tell"), nb::arg("all"), nb::arg("work"));
   for (Register* const each : {register_device, register_device_array, register_quantiles, register_digits,

@@ -182,10 +182,10 @@ PyObject* plain::histogram(const Arguments& values) {
     return nullptr;
   }
   if (!is_none(values[4]) && !are_weights(by, *a)) return nullptr;
-  // Bins of float16 that are near to each other are prepared for each of its values.
+  // Bins of stored floats that are near to each other are prepared for each of their values.
   constexpr std::int64_t apart = 127;
   constexpr std::uint64_t prepared = 16;
-  if (dtype == masu::Dtype::f16 && even && count > apart && by == nullptr && a->count() < small_limit(prepared)) {
+  if (masu::is_stored_float(dtype) && even && count > apart && by == nullptr && a->count() < small_limit(prepared)) {
     static PyObject* const numpys = numpy_function("histogram");
     return values.call(numpys);
   }

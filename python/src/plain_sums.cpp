@@ -32,14 +32,9 @@ masu::SumRule rule_of(SumFunction function, Dtype dtype, std::uint64_t ddof = 0,
 // A scalar of NumPy's, of a float that write(memory) writes.
 template <class F>
 PyObject* new_scalar(Dtype dtype, const F& write) {
-  static const nb::handle half = nb::handle(numpy_function("float16"));
-  const auto written = [&](auto number) {
-    write(&number);
-    return number;
-  };
-  if (dtype == Dtype::f64) return new_numpy_scalar(dtype, written(0.0));
-  if (dtype == Dtype::f32) return new_numpy_scalar(dtype, written(0.0F));
-  return half(masu::to_double(written(masu::Half()))).release().ptr();
+  std::uint64_t element = 0;
+  write(&element);
+  return new_numpy_scalar(dtype, &element);
 }
 
 // The lines of an array that are reduced to one number each.

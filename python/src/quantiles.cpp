@@ -150,13 +150,13 @@ void answer(const Question& question, Points& points) {
   if (!found.is_none()) {
     const auto part = [&](int i) { return Input(nb::object(found[i])); };
     answered.list = points_of(part(0), part(1), part(2), part(3));
-    switch (nb::cast<int>(found[4])) {
-      case 2: answered.result = masu::Dtype::f16; break;
-      case 4:  // of bf16 in f32, and rounded once
-        answered.result = question.dtype == masu::Dtype::bf16 ? question.dtype : masu::Dtype::f32;
-        break;
-      case 8: answered.result = masu::Dtype::f64; break;
-      default: break;
+    const auto bytes = nb::cast<std::size_t>(found[4]);
+    const masu::DtypeNames* const computed = masu::find_dtype([&](const masu::DtypeNames& each) {
+      return each.numpy_number >= 0 && masu::is_float(each.dtype) && masu::size_of(each.dtype) == bytes;
+    });
+    // What NumPy lacks is computed in another dtype and rounded once.
+    if (computed != nullptr) {
+      answered.result = computed->dtype == masu::arithmetic_dtype(question.dtype) ? question.dtype : computed->dtype;
     }
     answered.shape = nb::cast<std::vector<std::int64_t>>(found[5]);
     const nb::object doubles = found[6];

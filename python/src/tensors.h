@@ -18,8 +18,8 @@
 
 namespace masu_python {
 
-// The dtype as NumPy and __cuda_array_interface__ have it: "f4"; of bf16 that in which its bins and quantiles are
-// computed.
+// The dtype as NumPy and __cuda_array_interface__ have it: "f4"; of what NumPy lacks that in which its bins and
+// quantiles are computed.
 const char* numpy_code(masu::Dtype dtype) noexcept;
 // Takes "bfloat16" too. False for other texts.
 bool find_dtype(std::string_view code, masu::Dtype& dtype) noexcept;

@@ -45,7 +45,7 @@
 #define CONVERT_SOURCE_END MASU_INFINITY_BITS
 #endif
 #if CONVERT_SOURCE_BITS == 8
-// An f16 has the fraction's bits in front. Where it has more of exponent, the number is 2^8 times as large.
+// IEEE binary16 has the fraction's bits in front. Where it has more of exponent, the number is 2^8 times as large.
 inline float float8_value(const uint bits) {
   const uint magnitude = bits & 0x7fu;
 #if MASU_FINITE
@@ -75,10 +75,10 @@ inline CONVERT_TARGET converted(const MASU_BITS source, uint *bad) { return sour
 #define CONVERT_TARGET_INFINITY ((CONVERT_TARGET)CONVERT_TARGET_EXPONENTS << MASU_TARGET_FRACTION)
 
 #define CONVERT_TARGET_EXPONENT_BITS (MASU_TARGET_BITS - 1 - MASU_TARGET_FRACTION)
-// The instructions of all architectures know no bf16, whose exponent is that of f32, and no floats of 8 bits.
-#define CONVERT_WITHOUT_INSTRUCTION                                               \
-  ((MASU_TARGET_BITS == 16 && CONVERT_TARGET_EXPONENT_BITS == 8) ||               \
-   (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 16 && MASU_EXPONENT_BITS == 8) || \
+// The instructions of all architectures know one format of 16 bits, IEEE binary16, and none of 8.
+#define CONVERT_WITHOUT_INSTRUCTION                                                     \
+  ((MASU_TARGET_BITS == 16 && CONVERT_TARGET_EXPONENT_BITS != 5) ||                     \
+   (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 16 && MASU_EXPONENT_BITS != 5) || \
    (MASU_ELEMENT_CLASS == 2 && CONVERT_SOURCE_BITS == 8))
 #if (defined(MASU_CUDA) || defined(__NV_CL_C_VERSION)) && !CONVERT_WITHOUT_INSTRUCTION
 #define CONVERT_NATIVE 1

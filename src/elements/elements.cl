@@ -13,7 +13,7 @@
 #define MASU_INFINITY_BITS ((((MASU_BITS)1 << MASU_EXPONENT_BITS) - 1) << MASU_FRACTION)
 #define MASU_QUIET_NAN (MASU_INFINITY_BITS | (MASU_BITS)1 << (MASU_FRACTION - 1))
 #define MASU_PER_VECTOR (16 / MASU_ELEMENT_BYTES)
-// The value of a bf16 number by its bits.
+// The value of a number by the upper half of a float's bits.
 #define masu_bfloat16_value(bits) as_float((uint)(bits) << 16)
 
 // MASU_ELEMENT is an element in memory, MASU_BITS holds one in registers.
@@ -35,6 +35,21 @@
 #endif
 #endif
 #define MASU_SIGN (MASU_ALL_BITS ^ (MASU_ALL_BITS >> 1))
+
+// The value of a stored float of any format by its bits, exactly.
+#if MASU_STORED && MASU_EXPONENT_BITS == 8
+#define masu_stored_value(bits) masu_bfloat16_value(bits)
+#elif MASU_STORED && MASU_EXPONENT_BITS == 5
+#define masu_stored_value(bits) masu_half_value(bits)
+#elif MASU_STORED
+inline float masu_stored_value(const uint bits) {
+  const uint magnitude = (bits & (MASU_SIGN - 1)) << (23 - MASU_FRACTION);
+  const bool finite = magnitude < (uint)MASU_INFINITY_BITS << (23 - MASU_FRACTION);
+  const float scale = as_float((uint)(255 - (1 << (MASU_EXPONENT_BITS - 1))) << 23);
+  const float x = finite ? as_float(magnitude) * scale : as_float(magnitude | 0x7f800000u);
+  return (bits & MASU_SIGN) != 0 ? -x : x;
+}
+#endif
 
 inline MASU_BITS element_at(__global const uchar *bytes, const size_t i) {
   return ((__global const MASU_ELEMENT *)bytes)[i];

@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -42,6 +44,11 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void vectors(__global const uchar *memory, 
   const uint4 b = load_vector(data, gap_of(data), count, i);
   cut[4 * i] = b.x, cut[4 * i + 1] = b.y, cut[4 * i + 2] = b.z, cut[4 * i + 3] = b.w;
 }
+#if MASU_STORED
+__kernel MASU_WORK_GROUP(MASU_GROUP) void values(__global float *out) {
+  for (uint i = (uint)get_global_id(0); i < 65536; i += (uint)get_global_size(0)) out[i] = masu_stored_value(i);
+}
+#endif
 __kernel MASU_WORK_GROUP(MASU_GROUP) void scan(__global const uint *in, __global uint *out, __global uint *totals,
                                                __local uint *sums) {
   MASU_LOCAL_POINTER(uint, sums);
@@ -58,10 +65,12 @@ __kernel MASU_WORK_GROUP(MASU_GROUP) void scan(__global const uint *in, __global
 class ElementsTest : public test::EachDevice {
  protected:
   Kernel kernel(Dtype dtype, std::string_view name) const {
+    return kernel(element_defines(dtype, {{"MASU_GROUP", group}}), name);
+  }
+  Kernel kernel(const std::vector<runtime::Define>& defines, std::string_view name) const {
     constexpr std::array<std::string_view, 4> files = {"src/elements/elements.cl", "src/elements/order.cl",
                                                        "src/elements/group_scan.cl", "src/elements/totals.cl"};
     runtime::Device& implementation = *device.implementation();
-    const auto defines = element_defines(dtype, {{"MASU_GROUP", group}});
     const std::string text = runtime::own_program_text(implementation.prelude(), files, defines) + std::string(kernels);
     return Kernel(runtime::cached_program(implementation, text, implementation.kernel_options())->kernel(name));
   }
@@ -170,6 +179,37 @@ TEST_P(ElementsTest, VectorsAtAnyElement) {
       bytes.resize(group * 16, 0);
       const std::vector<std::uint32_t> some = cut.read();
       EXPECT_EQ(std::memcmp(some.data(), bytes.data(), group * 16), 0) << to_string(dtype) << ' ' << first;
+    }
+  }
+}
+
+// Formats that have functions of their own, and others.
+TEST_P(ElementsTest, ValuesOfStoredFloats) {
+  for (const int exponent_bits : {4, 5, 6, 7, 8}) {
+    const Buffer<float> values(device, 65536);
+    Stream stream(device);
+    kernel({{"MASU_GROUP", group},
+            {"MASU_ELEMENT_BYTES", 2},
+            {"MASU_ELEMENT_CLASS", 2},
+            {"MASU_EXPONENT_BITS", exponent_bits}},
+           "values")(stream, {4 * group, group}, values);
+    stream.finish();
+    const std::vector<float> found = values.read();
+    const int fraction_bits = 15 - exponent_bits;
+    const unsigned infinity = 0x8000U - (1U << fraction_bits);
+    for (unsigned bits = 0; bits < found.size(); ++bits) {
+      const unsigned magnitude = bits & 0x7fffU;
+      const unsigned field = magnitude >> fraction_bits;
+      const unsigned fraction = magnitude & ((1U << fraction_bits) - 1);
+      const double significand = fraction + (field == 0 ? 0.0 : 1 << fraction_bits);
+      const int exponent = static_cast<int>(std::max(field, 1U)) + 1 - (1 << (exponent_bits - 1)) - fraction_bits;
+      const double value =
+          magnitude < infinity ? std::ldexp(significand, exponent) : std::numeric_limits<double>::infinity();
+      if (magnitude > infinity) ASSERT_TRUE(std::isnan(found[bits])) << exponent_bits << ' ' << bits;
+      else
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(found[bits]),
+                  std::bit_cast<std::uint32_t>(static_cast<float>(bits > 0x7fff ? -value : value)))
+            << exponent_bits << ' ' << bits;
     }
   }
 }

@@ -167,7 +167,7 @@ class Hdf5Source final : public ArraySource {
       const std::size_t size = hdf5_.H5Tget_size(stored.get());
       for (const DtypeNames& each : dtype_names) {
         if (!is_float(each.dtype) || size_of(each.dtype) != size) continue;
-        const std::size_t exponent = each.dtype == Dtype::f64 ? 11 : each.dtype == Dtype::f16 ? 5 : 8;
+        const std::size_t exponent = detail::form_of(each.dtype).exponent_bits;
         const std::array<std::size_t, 5> own = {size * 8 - 1, size * 8 - 1 - exponent, exponent, 0,
                                                 size * 8 - 1 - exponent};
         if (f != own || hdf5_.H5Tget_ebias(stored.get()) != (std::size_t{1} << (exponent - 1)) - 1) continue;

@@ -363,13 +363,16 @@ std::unique_ptr<Source> open_npy(Input input) {
   const auto float8 = name.ends_with("V1") ? input.options.float8 : std::nullopt;  // as NumPy saves ml_dtypes'
   const std::optional<Descr> found = float8 ? Descr{Dtype::f32, false} : find_descr(name);
   if (!found) {
-    // NumPy saves bfloat16 of ml_dtypes so.
-    const std::string hint = name.ends_with("V2") ? fmt::format(
-                                                        "; elements of bf16 are read as raw data (--input-format "
-                                                        "raw --dtype bf16 --offset {})",
-                                                        reader.position())
-                             : name.ends_with("V1") ? "; floats of 8 bits are read with --dtype f8e4m3fn or f8e5m2"
-                                                    : "";
+    // NumPy saves so what it lacks, of ml_dtypes.
+    const DtypeNames* const raw = find_dtype([&](const DtypeNames& each) {
+      return each.numpy_name.empty() && name.ends_with(fmt::format("V{}", size_of(each.dtype)));
+    });
+    const std::string hint =
+        raw != nullptr
+            ? fmt::format("; elements of {0} are read as raw data (--input-format raw --dtype {0} --offset {1})",
+                          raw->name, reader.position())
+        : name.ends_with("V1") ? "; floats of 8 bits are read with --dtype f8e4m3fn or f8e5m2"
+                               : "";
     reader.fail("npy: dtype '{}' is not one that masu reads{}", printable(name), hint);
   }
   check_asked_dtype(reader, input.options, "file", found->dtype);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements at places, medians and quantiles into the caller's memory.
 #include "call/form.h"
+#include "elements/float_names.h"
 #include "elements/order.h"
 #include "elements/special_values.h"
 #include "elements/stored_float.h"
@@ -113,7 +114,7 @@ void check_points(std::span<const QuantilePoint> points, std::uint64_t length, D
       call::refuse(function_name, fmt::format("places must be below {}, the length of a row, got {}", length, place));
     }
     if (!is_float(result) && !(element && result == dtype)) {
-      call::refuse(function_name, fmt::format("results must be f16, bf16, f32 or f64, got {}", to_string(result)));
+      call::refuse(function_name, fmt::format("results must be {}, got {}", float_names(), to_string(result)));
     }
   }
 }
@@ -278,9 +279,8 @@ void interpolate(const ArrayView& first, const ArrayView& second, std::span<cons
   const FloatingPointScope usual;
   constexpr std::string_view name = "interpolate";
   if (first.dtype != second.dtype || !is_float(result.dtype)) {
-    call::refuse(name,
-                 fmt::format("first and second must have one dtype, results f16, bf16, f32 or f64, got {}, {} and {}",
-                             to_string(first.dtype), to_string(second.dtype), to_string(result.dtype)));
+    call::refuse(name, fmt::format("first and second must have one dtype, results {}, got {}, {} and {}", float_names(),
+                                   to_string(first.dtype), to_string(second.dtype), to_string(result.dtype)));
   }
   if (first.count != weights.size() || second.count != weights.size() || result.count != weights.size()) {
     call::refuse(name, fmt::format("all counts must be equal, got {}, {}, {} and {}", first.count, second.count,

@@ -20,9 +20,9 @@ inline bool is_nan(const MASU_BITS element) {
 #endif
 }
 
-// Floats that only masu has (bf16) are computed with as f32, the values that they are; so are results in such a dtype.
-#if MASU_STORED && MASU_EXPONENT_BITS == 8
-#define QUANTILE_WIDENED(element) ((element) << 16)
+// Floats that NumPy lacks are computed with as f32, the values that they are; so are results in such a dtype.
+#if MASU_WIDENED
+#define QUANTILE_WIDENED(element) as_uint(masu_stored_value(element))
 #define QUANTILE_SIGN 0x80000000U
 #define QUANTILE_ELEMENT_FORMAT MASU_SINGLE_FORMAT
 #else
@@ -30,7 +30,7 @@ inline bool is_nan(const MASU_BITS element) {
 #define QUANTILE_SIGN MASU_SIGN
 #define QUANTILE_ELEMENT_FORMAT MASU_ELEMENT_FORMAT
 #endif
-#define QUANTILE_IS_WIDER(precision) ((precision) == 8)
+#define QUANTILE_IS_WIDER(precision) (((ulong)MASU_WIDENED_PRECISIONS >> (precision) & 1) != 0)
 #define QUANTILE_WIDER_FORMAT                              \
   QUANTILE_IS_WIDER(precision) ? 24u : precision,          \
       QUANTILE_IS_WIDER(precision) ? -149 : least, QUANTILE_IS_WIDER(precision) ? 32u : bits

@@ -124,12 +124,12 @@ MASU_INLINE Window first_part(const MASU_BITS bits, const Span span, const Windo
   double low = x - high;
   if (span.least < span.unit) low = (low + as_double(cutters.low)) - as_double(cutters.low);
   return window_from(as_ulong(low), as_ulong(high));
-#elif SCAN_FIXED && defined(MASU_CUDA)
+#elif SCAN_FIXED && defined(MASU_CUDA) && MASU_EXPONENT_BITS == 5
   return (ulong)(long)(masu_half_value(bits) * 0x1p24f);
 #elif SCAN_FIXED
   return part_of(bits, 0);
 #elif MASU_FP64
-#ifdef MASU_CUDA
+#if defined(MASU_CUDA) && MASU_EXPONENT_BITS == 8
   const double x = (double)as_float(bits << (32 - 8 * MASU_ELEMENT_BYTES));
 #else
   const double x = SUM_SMALL_DOUBLE(bits) * SUM_SCALE;
@@ -199,7 +199,7 @@ MASU_NOINLINE MASU_BITS result_rarely(const Window value, const uint unit, const
 }
 #endif
 // Whether results are made of floats, whose exponents theirs are.
-#define SCAN_BY_FLOATS (MASU_ELEMENT_BYTES == 4 || (MASU_ELEMENT_BYTES == 2 && !SCAN_FIXED))
+#define SCAN_BY_FLOATS (MASU_EXPONENT_BITS == 8)
 // Whether all tiles that are not cut have results by the shorter way.
 #define SCAN_RARE(span, cut) (!SCAN_FIXED && ((cut) != 0 || (!SCAN_PAIRS && (span).unit <= MASU_FRACTION)))
 // That way. `more`: whether the number before has bits below the unit. `scale`: of a unit.

@@ -180,7 +180,7 @@ MASU_INLINE MASU_BITS rounded(const Window value, const uint unit) {
   if (unit + 1 <= MASU_FRACTION) return rounded_rarely(value, unit);
   // Not subnormal: the conversion rounds, and a power of two changes no bit of the fraction.
   return as_uint((float)(long)value * as_float((unit - (MASU_FRACTION - 1)) << MASU_FRACTION));
-#elif SCAN_FIXED && defined(MASU_CUDA)
+#elif SCAN_FIXED && defined(MASU_CUDA) && MASU_EXPONENT_BITS == 5
   return masu_nearest_half((double)(long)value * 0x1p-24);  // where a double has not all bits, this is infinite
 #else
   return rounded_by_bits(value, unit);

@@ -18,6 +18,16 @@ constexpr std::uint32_t many_samples = 1 << 14;
 constexpr double deviations = 4.5;
 constexpr double outwards = 8;  // samples: see selection_bounds.cl
 
+constexpr bool is_widened(Dtype dtype) {
+  return arithmetic_dtype(dtype) != dtype;
+}
+// A bit for the precision of each dtype that is widened.
+constexpr std::uint64_t widened_precisions() {
+  std::uint64_t bits = 0;
+  for (const Dtype each : all_dtypes) bits |= std::uint64_t{is_widened(each)} << float_format(each).precision;
+  return bits;
+}
+
 }  // namespace
 
 // A sample of equal parts varies less than a binomial one.
@@ -70,7 +80,11 @@ std::vector<std::string_view> Plan::files(Part part) {
 
 std::vector<runtime::Define> Plan::defines(Part part, std::size_t number, unsigned listed) const {
   if (part == Part::points || part == Part::numbers) {
-    return element_defines(dtype, {{"MASU_GROUP", group}, {"MASU_NUMBERS", part == Part::numbers}, {"MASU_FEW", few}});
+    return element_defines(dtype, {{"MASU_GROUP", group},
+                                   {"MASU_NUMBERS", part == Part::numbers},
+                                   {"MASU_FEW", few},
+                                   {"MASU_WIDENED", is_widened(dtype)},
+                                   {"MASU_WIDENED_PRECISIONS", widened_precisions()}});
   }
   std::vector<runtime::Define> more{
       {"MASU_GROUP", work_items(part)}, {"MASU_UNROLL", unroll}, {"MASU_UNROLLED", gpu ? "MASU_PRAGMA_UNROLL" : ""}};

@@ -28,7 +28,7 @@ MASU_EXPORT void argsort_nans_last(Stream& stream, const Buffer<std::byte>& data
 struct Unordered {
   bool both_zeros = false;  // zeros of both signs
   bool nan = false;
-  bool other_nan = false;  // NaNs with other bits than the one that NumPy's sort writes for all of them; any of f16
+  bool other_nan = false;  // NaNs with other bits than the one of NumPy's sort; any NaN of stored floats
 };
 MASU_EXPORT Unordered find_unordered(const ArrayView& data);
 // Whether all lines of outer x length x inner elements, along the middle, are in order.

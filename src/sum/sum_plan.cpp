@@ -93,7 +93,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
         if (sums || (is_few && count > tuned.columns_short_single.unroll)) return shape;
       }
       if (size_of(dtype) == 8 || both) return fitted(tuned.columns_short_wide);
-      if (sums && dtype == Dtype::f16 && count > tuned.held / 2 && count <= 4 * tuned.held) {
+      if (sums && has_few_places(dtype) && count > tuned.held / 2 && count <= 4 * tuned.held) {
         if (count > tuned.held && count <= tuned.columns_once.unroll) return fitted(tuned.columns_once);
         Shape shape = tuned.columns_short_half;
         if (turns(shape.unroll + 4) < turns(shape.unroll)) shape.unroll += 4;
@@ -103,7 +103,7 @@ Shape shape_of(const DeviceInfo& device, Dtype dtype, Inputs inputs, Layout layo
     }
     if (quick && sums && dtype == Dtype::f32) return fitted(tuned.columns_single);
     if (quick && is_stored_float(dtype) && inputs == Inputs::values) {
-      return fitted(sums && dtype == Dtype::f16 ? tuned.columns_half : tuned.columns_stored);
+      return fitted(sums && has_few_places(dtype) ? tuned.columns_half : tuned.columns_stored);
     }
     return fitted(size_of(dtype) == 8 || both ? tuned.columns_wide : tuned.columns_narrow);
   }
@@ -379,7 +379,7 @@ Plan make(const DeviceInfo& device, Dtype dtype, Inputs inputs, bool tries, bool
                       (count == 2 && dtype == Dtype::f64 && inputs == Inputs::both);
   if (holds && enough && count > 0 && count <= (lean ? held : held / 2)) {
     plan.unroll = static_cast<unsigned>(count);
-    const bool halves = dtype == Dtype::f16 && inputs == Inputs::values;
+    const bool halves = has_few_places(dtype) && inputs == Inputs::values;
     std::uint64_t most = held;
     if (!running && count > 1 && floats && lean && !halves && (count == 2 || inputs == Inputs::values)) {
       most = count < 4 ? tuned.held_of_two : tuned.held_of_four;

@@ -18,7 +18,7 @@
 #define SUM_VALUE(bits) as_double(bits)
 #elif defined(MASU_CUDA) && MASU_EXPONENT_BITS == 8
 #define SUM_VALUE(bits) ((double)as_float((uint)(bits) << (32 - 8 * MASU_ELEMENT_BYTES)))
-#elif defined(MASU_CUDA)
+#elif defined(MASU_CUDA) && MASU_EXPONENT_BITS == 5
 #define SUM_VALUE(bits) ((double)masu_half_value((uint)(bits)))
 #else
 inline double value_of(const MASU_BITS bits) {
@@ -37,7 +37,7 @@ inline double value_of(const MASU_BITS bits) {
 #define SUM_LOWEST_OF(bits) (((uint)(bits) << SUM_SIGN_SHIFT) - 1)
 // The field of the double that is 2^52 times the unit of the lowest element.
 #define SUM_UNIT_FIELD(lowest) (SUM_LOWEST_PLACE(lowest) + (1077 - (1 << (MASU_EXPONENT_BITS - 1)) - MASU_FRACTION))
-// What magnitudes may come to without a rounding of their sum, or that of f16, of which so many are not added.
+// What magnitudes may come to without a rounding of their sum; those of few places are never so many.
 #define SUM_EXACT_UP_TO(lowest) \
   as_double(SUM_FEW_PLACES ? 0x7fefffffffffffffUL : (ulong)SUM_UNIT_FIELD(lowest) << 52)
 #define SUM_LOWEST_PLACE(lowest) SUM_PLACE(((lowest) >> SUM_SIGN_SHIFT) + 1)
@@ -320,11 +320,13 @@ MASU_NOINLINE bool certain_apart(const double sum, const double bound, const uin
 // All elements are multiples of the least one, so few bits that no lowest element is noted, and all magnitudes are taken for
 // the greatest. An element stands in the upper half of a word, whatever is below.
 #define SUM_NO_NUMBERS(worst, size) ((worst) >> SUM_SIGN_SHIFT >= MASU_INFINITY_BITS)
+#define SUM_UPPER_BITS (0x80000000u | 0x7fff0000u >> SUM_SPARE)
 #define SUM_TAKE_UPPER(word, add_value)                                                         \
   {                                                                                             \
     const uint upper = (word);                                                                  \
     worst = max(worst, upper << 1);                                                             \
-    const double value = as_double((ulong)((uint)(as_int(upper) >> 6) & 0x81fffc00u) << 32);    \
+    const double value =                                                                        \
+        as_double((ulong)((uint)(as_int(upper) >> SUM_SPARE) & SUM_UPPER_BITS) << 32);          \
     add_value                                                                                   \
   }
 #define SUM_ADD(bits, unused) SUM_TAKE_UPPER((uint)(bits) << 16, SUM_ADD_TO(sum, error, value))
@@ -414,7 +416,7 @@ inline bool result_of(const ulong *part, const ulong count, const ulong depth, c
     *found = special_bits(kinds, precision, bits);
     return true;
   }
-  // Sums of f16 are exact. That of two others, rounded to 53 bits, rounds to their precision or more as if it were, where
+  // Sums of few places are exact. That of two others, rounded to 53 bits, rounds to their precision or more as if it were, where
   // the result has their least number.
   const bool is_fine = precision > MASU_FRACTION && least <= -SUM_LEAST_EXPONENT;
   if (SUM_FEW_PLACES || (count <= 2 ? is_fine : size <= SUM_EXACT_UP_TO((uint)part[2]))) {

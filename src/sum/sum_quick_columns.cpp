@@ -385,7 +385,7 @@ HWY_EXPORT(QuickColumns);
 
 bool are_quick_columns(const SumRule& rule, std::uint64_t rows) noexcept {
   constexpr std::uint64_t most = std::uint64_t{1} << 25;         // whose square is a divisor
-  constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;  // f16: multiples of 2^-24 below 2^16 add up to 53 bits
+  constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;  // of up to 40 places: such sums have 53 bits
   const bool sum = rule.function == SumRule::Function::sum;
   if (rows == 0 || rows > most || (!sum && rule.function != SumRule::Function::mean && !rule.is_spread())) return false;
   if (!is_stored_float(rule.dtype)) return !is_stored_float(rule.result) && (!sum || is_float(rule.dtype));

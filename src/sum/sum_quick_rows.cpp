@@ -120,7 +120,7 @@ namespace {
 using Function = SumRule::Function;
 
 constexpr std::uint64_t most_integers = std::uint64_t{1} << 15;  // squares of bytes are added in 32 bits
-constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // f16: multiples of 2^-24 below 2^16 have 53 bits
+constexpr std::uint64_t most_stored = std::uint64_t{1} << 13;    // of up to 40 places: such sums have 53 bits
 constexpr std::uint64_t most_turned = 64;
 constexpr std::uint64_t turned_rows = 64;
 

@@ -260,7 +260,7 @@ TEST_P(Sum, EmptyDataAndErrors) {
   MASU_EXPECT_ERROR((void)variance(x, {.ddof = 3}), invalid_argument, "ddof, 3, got 3");
   MASU_EXPECT_ERROR((void)sum(x, Dtype::f32, {.rows = 2}), invalid_argument, "divide the 3 elements, got 2");
   MASU_EXPECT_ERROR((void)sum(x, {.rows = 3}), invalid_argument, "rows must be 1");
-  MASU_EXPECT_ERROR((void)mean(x, {.result = Dtype::i32}), invalid_argument, "must be f64, f32, f16 or bf16, got i32");
+  MASU_EXPECT_ERROR((void)mean(x, {.result = Dtype::i32}), invalid_argument, "must be f16, bf16, f32 or f64, got i32");
   MASU_EXPECT_ERROR((void)sum(x, Dtype::f64), invalid_argument, "size must be a multiple of 8 bytes (f64), got 12");
   MASU_EXPECT_ERROR((void)sum(x, Dtype::f32).signed_integer(), invalid_argument, "must be i64, got f64");
   MASU_EXPECT_ERROR((void)sum(x, Dtype::f32).value(1), invalid_argument, "has 1 rows, got row 1");

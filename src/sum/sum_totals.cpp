@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sum/sum_totals.h"
 
+#include "elements/float_names.h"
 #include "elements/order.h"
 #include "elements/stored_float.h"
 #include "sum/sum_simd.h"
@@ -43,7 +44,7 @@ Dtype SumRule::result_dtype() const noexcept {
 void SumRule::check(std::uint64_t count) const {
   if (!is_float(result)) {
     throw Error(ErrorCode::invalid_argument,
-                fmt::format("{}: the result's type must be f64, f32, f16 or bf16, got {}", name(), to_string(result)));
+                fmt::format("{}: the result's type must be {}, got {}", name(), float_names(), to_string(result)));
   }
   const bool mean = function == Function::mean;
   if (!mean && function != Function::variance && function != Function::standard_deviation) return;

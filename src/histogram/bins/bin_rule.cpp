@@ -24,8 +24,8 @@ double even_edge_f64(const BinRule& rule, std::uint64_t i) {
 
 }  // namespace
 
-// NumPy computes f16 in f32; its sums and products are exact in f32 or round alike, quotients are rounded
-// twice.
+// NumPy computes its stored floats in f32; their sums and products are exact in f32 or round alike, quotients are
+// rounded twice.
 double quotient_in(Dtype dtype, double x, double y) noexcept {
   dtype = arithmetic_dtype(dtype);
   if (!is_float(dtype) || dtype == Dtype::f64) return x / y;

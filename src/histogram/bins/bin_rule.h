@@ -29,7 +29,7 @@ inline constexpr std::uint64_t joint_extra_bins = 2;
 
 struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
-  // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and f16 values
+  // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and stored floats
   // are compared with the edges. `outside`: which slots values below and above the bins have.
   BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false, Outside outside = Outside::drop);
 
@@ -64,14 +64,14 @@ struct BinRule {
   double step = 0;
   bool own_edges = false;       // of floats below f64: edges are rounded to the dtype
   bool own_arithmetic = false;  // and computed in it
-  bool stored_guess = false;  // f16 values go where NumPy's arithmetic puts them, not where a search in the edges does
+  bool stored_guess = false;  // values go where NumPy's arithmetic of stored floats puts them, not where a search does
   std::shared_ptr<const std::vector<double>> edges;  // explicit edges
 
  private:
   void resolve_even(bool joint);
   void check_width() const;
   double own(double x) const noexcept;  // rounded to the dtype
-  // What NumPy's arithmetic of f16 makes of the range and the number of bins.
+  // What NumPy's arithmetic of stored floats makes of the range and the number of bins.
   struct Halves {
     double lo;
     double width;

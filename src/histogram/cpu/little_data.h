@@ -14,8 +14,8 @@
 namespace masu {
 
 // Even bins over a range, `of_data` or given, where their edges in data of the dtype are `edges`, which NumPy has
-// computed; else the bins between those. Nothing where edges do not tell where f16 values go: NumPy's f16 arithmetic
-// decides, which is known for own edges only. `joint`: of a column of several.
+// computed; else the bins between those. Nothing where edges do not tell where values go: NumPy's arithmetic of stored
+// floats decides, which is known for own edges only. `joint`: of a column of several.
 MASU_EXPORT std::optional<Bins> bins_with_edges(const ValueRange& range, bool of_data, std::span<const double> edges,
                                                 Dtype dtype, bool joint);
 

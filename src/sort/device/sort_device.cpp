@@ -46,6 +46,12 @@ void gather(Stream& stream, const BufferBase& records, const BufferBase& moved, 
                            std::uint32_t{0}));
 }
 
+void copy(Stream& stream, const Place& to, const Place& from, std::uint64_t bytes, DeviceWork& work) {
+  runtime::Stream& commands = stream.implementation();
+  work.done(
+      Event(commands.copy(*to.buffer->memory(), to.at, *from.buffer->memory(), from.at, bytes, commands.own_commands)));
+}
+
 void count_up(Stream& stream, const BufferBase& indices, std::size_t index_bytes, std::uint64_t count, bool falling,
               DeviceWork& work) {
   const auto plan = gather_plan::make(stream.device().info(), index_bytes, indices.byte_offset());

@@ -113,6 +113,28 @@ inline runtime::Define unrolled_define(const DeviceInfo& info) {
 // Whether values of so many bytes, a power of two, can be read whole; of a buffer that is not known yet, so assumed.
 bool aligned(const BufferBase* buffer, std::uint64_t bytes);
 
+// Bytes in the memory of a buffer that outlives the call, from `at` on; or none.
+struct Place {
+  const BufferBase* buffer = nullptr;
+  std::uint64_t at = 0;
+
+  Place() = default;
+  Place(const BufferBase* all) : buffer(all), at(all != nullptr ? all->byte_offset() : 0) {}
+  Place(const BufferBase* all, std::uint64_t from) : buffer(all), at(from) {}
+  explicit operator bool() const noexcept { return buffer != nullptr; }
+  [[nodiscard]] bool is(const Place& other) const {
+    return buffer->memory() == other.buffer->memory() && at == other.at;
+  }
+  [[nodiscard]] Place after(std::uint64_t bytes) const { return {buffer, at + bytes}; }
+  [[nodiscard]] call::At argument() const { return {*buffer, at}; }
+};
+// Keys, and what moves with them.
+struct Side {
+  Place keys;
+  Place values;
+};
+void copy(Stream& stream, const Place& to, const Place& from, std::uint64_t bytes, DeviceWork& work);
+
 // A buffer for a kernel that leaves it alone where there is none: then `otherwise`'s memory.
 [[nodiscard]] inline call::At place_of(const BufferBase* buffer, const BufferBase& otherwise) {
   return buffer == nullptr ? call::At{otherwise, 0} : call::At{*buffer, buffer->byte_offset()};

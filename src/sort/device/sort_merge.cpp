@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <optional>
 #include <utility>
 
 namespace masu::sort_merge {
 
 using sort_kernels::Arrays;
+using sort_kernels::Side;
 
 namespace {
 
@@ -99,14 +99,6 @@ Layout layout_of(const DeviceInfo& device, const Arrays& arrays, std::uint64_t p
   return layout;
 }
 
-// From one memory to another.
-struct Places {
-  const BufferBase* keys;
-  const BufferBase* merged_keys;
-  const BufferBase* payload = nullptr;
-  const BufferBase* merged_payload = nullptr;
-};
-
 class Merger {
  public:
   Merger(const Device& device, const Arrays& arrays, Moved moved)
@@ -116,22 +108,22 @@ class Merger {
         kernels_(device, files(), defines(device.info(), arrays.dtype, arrays.order, moved), shape_.group) {}
 
   // `pieces` of piece_length keys are runs of `left` and of `right` keys in turns: each two become one. The second
-  // begins right_place keys second_half the first.
-  void merge(Stream& stream, const Places& places, std::uint64_t pieces, std::uint64_t piece_length, std::uint64_t left,
-             std::uint64_t right, std::uint64_t right_place, DeviceWork& work) {
+  // begins right_place keys after the first.
+  void merge(Stream& stream, const Side& from, const Side& to, std::uint64_t pieces, std::uint64_t piece_length,
+             std::uint64_t left, std::uint64_t right, std::uint64_t right_place, DeviceWork& work) {
     const std::uint64_t piece_tiles = (piece_length + shape_.tile() - 1) / shape_.tile();
     const std::uint64_t tiles = piece_tiles * pieces;
     const std::uint64_t each = std::clamp<std::uint64_t>(tiles / (groups_of_unit * units_), 1, shape_.tiles);
     const std::uint64_t most_tiles = sort_kernels::most_groups * each;
+    const call::At nothing{*from.keys.buffer, 0};
     for (std::uint64_t first = 0; first < tiles; first += most_tiles) {
       const std::uint64_t groups = (std::min(tiles - first, most_tiles) + each - 1) / each;
-      work.done(kernels_.launch(stream, "sort_merge", groups, *places.keys, *places.merged_keys,
-                                sort_kernels::place_of(places.payload, *places.keys),
-                                sort_kernels::place_of(places.merged_payload, *places.keys), piece_length, piece_tiles,
-                                left, right, right_place, first, tiles, static_cast<std::uint32_t>(each),
-                                LocalMemory{shape_.memory(key_bytes_)}, LocalMemory{shape_.tiles * part_bytes},
-                                call::local<std::uint64_t>(shape_.borders()),
-                                call::local<std::uint32_t>(3 * shape_.borders())));
+      work.done(kernels_.launch(
+          stream, "sort_merge", groups, from.keys.argument(), to.keys.argument(),
+          from.values ? from.values.argument() : nothing, to.values ? to.values.argument() : nothing, piece_length,
+          piece_tiles, left, right, right_place, first, tiles, static_cast<std::uint32_t>(each),
+          LocalMemory{shape_.memory(key_bytes_)}, LocalMemory{shape_.tiles * part_bytes},
+          call::local<std::uint64_t>(shape_.borders()), call::local<std::uint32_t>(3 * shape_.borders())));
     }
   }
 
@@ -207,7 +199,7 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
   const auto unit_bytes = static_cast<unsigned>(layout.payload_bytes);
   Merger merger(device, arrays, {unit_bytes, unit_bytes == 0 ? 0U : 1U});
   for (; run < piece_length; run *= 2) {
-    merger.merge(stream, {keys[0], keys[1], payload[0], payload[1]}, pieces, piece_length, run, run, run, work);
+    merger.merge(stream, {keys[0], payload[0]}, {keys[1], payload[1]}, pieces, piece_length, run, run, run, work);
     std::swap(keys[0], keys[1]);
     std::swap(payload[0], payload[1]);
   }
@@ -221,31 +213,22 @@ void sort(Stream& stream, const Arrays& arrays, std::uint64_t pieces, std::uint6
 void merge(Stream& stream, const Arrays& arrays, std::vector<Run> runs, DeviceWork& work) {
   const unsigned unit = arrays.has_records() ? arrays.record_unit() : 0;
   Merger merger(stream.device(), arrays, {unit, unit == 0 ? 0U : static_cast<unsigned>(arrays.record_bytes() / unit)});
-  std::array<const BufferBase*, 2> keys = {arrays.source, arrays.target};
-  std::array<const BufferBase*, 2> records = {arrays.records(), arrays.moved_records()};
-  const auto part = [](const BufferBase& of, std::uint64_t first, std::uint64_t count, std::size_t bytes) {
-    return Buffer<std::byte>(of.device(), of.memory(), of.byte_offset() + first * bytes, count * bytes);
-  };
-  // From an element of one place to one of the other; of two runs, or of one where `right` is empty.
+  std::array<Side, 2> sides{{{arrays.source, arrays.records()}, {arrays.target, arrays.moved_records()}}};
+  const std::size_t key_bytes = size_of(arrays.dtype);
+  // From an element of one side to one of the other; of two runs, or of one where `right` is empty.
   const auto move = [&](const Run& left, const Run& right, std::uint64_t to) {
-    const bool alone = right.first == right.end;
-    const std::uint64_t count = left.size() + right.size();
-    const std::uint64_t reach = alone ? count : right.end - left.first;
-    const Buffer<std::byte> from_keys = part(*keys[0], left.first, reach, size_of(arrays.dtype));
-    const Buffer<std::byte> to_keys = part(*keys[1], to, count, size_of(arrays.dtype));
-    std::optional<Buffer<std::byte>> from_records;
-    std::optional<Buffer<std::byte>> to_records;
-    if (arrays.has_records()) {
-      from_records = part(*records[0], left.first, reach, arrays.record_bytes());
-      to_records = part(*records[1], to, count, arrays.record_bytes());
+    const auto side_at = [&](const Side& side, std::uint64_t first) -> Side {
+      return {side.keys.after(first * key_bytes), side.values.after(first * arrays.record_bytes())};
+    };
+    const Side from = side_at(sides[0], left.first);
+    const Side there = side_at(sides[1], to);
+    if (right.size() != 0) {
+      return merger.merge(stream, from, there, 1, left.size() + right.size(), left.size(), right.size(),
+                          right.first - left.first, work);
     }
-    if (alone) {
-      work.done(call::copy(stream, from_keys, to_keys));
-      if (from_records) work.done(call::copy(stream, *from_records, *to_records));
-    } else {
-      merger.merge(stream,
-                   {&from_keys, &to_keys, from_records ? &*from_records : nullptr, to_records ? &*to_records : nullptr},
-                   1, count, left.size(), right.size(), right.first - left.first, work);
+    sort_kernels::copy(stream, there.keys, from.keys, left.size() * key_bytes, work);
+    if (from.values) {
+      sort_kernels::copy(stream, there.values, from.values, left.size() * arrays.record_bytes(), work);
     }
   };
   do {
@@ -258,10 +241,9 @@ void merge(Stream& stream, const Arrays& arrays, std::vector<Run> runs, DeviceWo
       to = merged.back().end;
     }
     runs = std::move(merged);
-    std::swap(keys[0], keys[1]);
-    std::swap(records[0], records[1]);
+    std::swap(sides[0], sides[1]);
   } while (runs.size() > 1);
-  if (keys[0] != arrays.target) move(runs[0], {}, 0);
+  if (sides[0].keys.buffer != arrays.target) move(runs[0], {}, 0);
 }
 
 }  // namespace masu::sort_merge

@@ -5,34 +5,25 @@
 #include "sort/device/sort_device.h"
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace masu {
 
 // Where the tiles, the chunks and the pieces of a sort of segments lie: what the kernels of sort.cl read where
 // MASU_PIECES is 1, in memory of the device.
-class SortTables {
- public:
-  // Pieces are cut into tiles of `tile` keys. Those of up to `others` keys are left out. Waits until all is there.
-  SortTables(const Device& device, const Pieces& pieces, std::uint64_t tile, std::uint64_t others);
+struct SortTables {
+  // Pieces are cut into tiles of `tile` keys. Those of up to `left_out` keys are left out. Waits until all is there.
+  SortTables(const Device& device, const Pieces& all, std::uint64_t tile, std::uint64_t left_out);
 
-  [[nodiscard]] const BufferBase& memory() const noexcept { return memory_; }
-  [[nodiscard]] std::uint64_t others() const noexcept { return others_; }
-  [[nodiscard]] std::uint64_t tiles() const noexcept { return tiles_; }
-  [[nodiscard]] std::uint64_t chunks() const noexcept { return chunks_; }
-  [[nodiscard]] std::span<const Run> pieces() const noexcept { return pieces_; }
+  std::uint64_t others;  // the longest piece that is left out
+  std::uint64_t tiles = 0;
+  std::uint64_t chunks = 0;
+  std::vector<Run> pieces{};
+  Buffer<std::uint64_t> memory;
   // Where each table begins, in bytes: tiles, chunks, pieces.
-  [[nodiscard]] std::uint64_t tiles_at() const noexcept { return 0; }
-  [[nodiscard]] std::uint64_t chunks_at() const noexcept { return tiles_at() + 8 * 3 * tiles_; }
-  [[nodiscard]] std::uint64_t pieces_at() const noexcept { return chunks_at() + 8 * chunks_; }
-
- private:
-  std::uint64_t others_;
-  std::uint64_t tiles_ = 0;
-  std::uint64_t chunks_ = 0;
-  std::vector<Run> pieces_;
-  Buffer<std::uint64_t> memory_;
+  [[nodiscard]] static std::uint64_t tiles_at() noexcept { return 0; }
+  [[nodiscard]] std::uint64_t chunks_at() const noexcept { return 8 * 3 * tiles; }
+  [[nodiscard]] std::uint64_t pieces_at() const noexcept { return chunks_at() + 8 * chunks; }
 };
 
 }  // namespace masu
