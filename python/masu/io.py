@@ -150,7 +150,7 @@ def formats() -> list[tuple[str, str, str]]:
 def _words(text):
     """A text of masu::io with parameters instead of the command's options, and no commands."""
     text = re.sub(r"(: is [^:]+): .* \| masu \.\.\.( -t comma)?(; masu reads .*)?$", r"\1; masu does not read it, another library must", text)
-    return re.sub(r"--([a-z-]+) ?", lambda found: {"input-format": "format"}.get(found[1], found[1]) + "=", text.replace("'name:", "'"))
+    return re.sub(r"--([a-z-]+) ?", lambda found: {"input-format": "format"}.get(found[1], found[1]) + "=", re.sub(r"(column |')name:", r"\1", text))
 
 
 def _said(call, *args):
@@ -291,7 +291,10 @@ class _Input:
         if places is not None and places != self.places:
             raise OSError(f"{self.info['name']}: the columns have unlike numbers of rows, {places} and {self.places}: does the file change?")
         if self.parsed and self.places != self.count and self.info["kind"] == "numbers" and self.dtype.kind != "f":
-            _said(self.source.retype, "f64")
+            try:
+                _said(self.source.retype, "f64")
+            except OSError as error:
+                raise OSError(f"{error}; a column of a list with entries that cannot be read is f64, for NaN: read it alone, or as str (dtype=)") from None
             self._look()
         gaps = np.frombuffer(self.source.gaps(), np.uint64).astype(np.int64).reshape(-1, 2)
         self.numbers, self.missing = (np.concatenate([[0], part]) for part in gaps.T)

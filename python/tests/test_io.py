@@ -188,7 +188,7 @@ def test_what_is_missing_is_counted_and_strict_refuses_it(tmp_path):
     path.write_text("a\n9007199254740993\n\"\"\n")
     with pytest.warns(masu.io.ReadWarning):
         assert masu.io.read(path, "a").tolist() == [9007199254740993]
-    with pytest.raises(OSError, match="line 2: .*does not fit f64"):
+    with pytest.raises(OSError, match="line 2: .*does not fit f64; a column of a list with entries that cannot be read is f64"):
         masu.io.read(path, ["a"])
 
 
