@@ -203,8 +203,13 @@ def _taken(a, indices, axis, mode):
             raise TypeError("take: indices on a device must be integers, for one dimension and mode 'raise'")
         shape, places = indices.shape, _on_device.converted(indices, np.dtype(np.int64)).reshape(-1)
     else:
-        indices = np.asarray(indices)
-        found = np.take(np.arange(a.shape[axis]), indices, mode=mode).reshape(-1, 1)  # by NumPy's rules, with its errors
+        indices, length = np.asarray(indices), a.shape[axis]
+        np.take(np.empty(length, np.dtype([])), indices, mode=mode)  # NumPy's errors, of elements without bytes
+        found = indices.astype(np.int64).reshape(-1, 1)
+        if mode in ("clip", 0):
+            found = found.clip(0, length - 1)
+        elif length:
+            found %= length
         inner, outer = math.prod(a.shape[axis + 1:]), math.prod(a.shape[:axis])
         found = (np.arange(outer).reshape(-1, 1, 1) * a.shape[axis] + found) * inner + np.arange(inner)
         shape, places = a.shape[:axis] + indices.shape + a.shape[axis + 1:], _on_device.sent(a, found.reshape(-1))

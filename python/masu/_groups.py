@@ -82,6 +82,8 @@ def segment_sum(a, offsets, *, device=None):
     if data.ndim != 1 or places.ndim != 1 or not places.size:
         raise ValueError("segment_sum: a and offsets must have one dimension, offsets an element, "
                          f"got the shapes {data.shape} and {places.shape}")
+    if places.dtype.kind == "i" and not isinstance(places, _masu.DeviceArray) and places.min() < 0:
+        raise ValueError(f"segment_sum: offsets must not be negative, got {places.min()}")
     on.device_for(device, data)  # its errors
     places = on.sent(data, places if isinstance(places, _masu.DeviceArray) else places.astype(np.int64, copy=False))
     dtype = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64)}.get(data.dtype.kind)  # None: that of a

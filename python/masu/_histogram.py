@@ -177,6 +177,8 @@ def lacking(data, weights, bins):
         return f"the weights must be integers or float16 to float64, got {weights.dtype}"
     if isinstance(bins, str):
         return f"rules for bins by name take no weights, got {bins!r}"
+    if np.ndim(bins) == 1 and np.size(bins) < 2:
+        return f"there must be at least two edges, got {np.size(bins)}"
     return f"these bins are not supported for data of {data.dtype}, got edges of {_kinds.in_words(np.asarray(bins).dtype)}" if np.ndim(
         bins) else f"this range is not supported for data of {data.dtype}"
 

@@ -2,6 +2,8 @@
 """Histograms of rows, and exact totals of weights, as states that are merged."""
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
 
 from . import _arrays, _bins, _counts, _histogram, _kinds, _masu
@@ -109,6 +111,8 @@ class RowHistograms(SumState):
 
     def __getitem__(self, row):
         """The histogram of one row, a masu.Histogram."""
+        if not isinstance(row, numbers.Integral):
+            raise TypeError(f"RowHistograms: an index must be an integer, got {row!r:.80}")
         counts, outside = self._parts()
         return Histogram(counts[row], self.edges, *outside[row].tolist())
 

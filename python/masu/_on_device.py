@@ -12,6 +12,7 @@ from . import _axes, _kinds, _masu
 from ._device_array import DeviceArray, dtype_name, upload
 
 reduced = _axes.reduced
+_PIECE = 2**24  # elements that become truth values by way of integers of 64 bits
 #: In place of an array: NumPy's own function is to be called.
 NUMPY = None
 
@@ -198,12 +199,14 @@ def converted(array, dtype):
     """`array` in another dtype, integers modulo its range; in bool whether elements are not zero."""
     if array.dtype == dtype:
         return array
-    if dtype == np.bool and array.size:
-        found = empty(array, "i64")
-        _masu.reduce_rows(array.reshape(-1, 1), "count_nonzero", found, found, array.device)
-        array = found
     result = empty(array, dtype_name(dtype))
-    if array.size:
+    if dtype == np.bool:
+        for begin in range(0, array.size, _PIECE):
+            size = min(_PIECE, array.size - begin)
+            found = empty(array, "i64", (size,))
+            _masu.reduce_rows(DeviceArray(array, (size, 1), array, begin), "count_nonzero", found, found, array.device)
+            _masu.convert(found, DeviceArray(result, (size,), result, begin), array.device)
+    elif array.size:
         _masu.convert(array, result, array.device)
     return result
 

@@ -86,7 +86,7 @@ def test_bad_segments():
     for a, offsets, error, text in (
         ([1.0, 2.0], [0, 3], ValueError, "offsets must be non-decreasing and at most 2, got 3 after 0"),
         ([1.0, 2.0], [1, 0], ValueError, "got 0 after 1"),
-        ([1.0, 2.0], [0, -1], ValueError, "at most 2"),
+        ([1.0, 2.0], [0, -1], ValueError, "offsets must not be negative, got -1"),
         ([1.0, 2.0], [0.0, 1.0], TypeError, "offsets must be integers, got float64"),
         ([True], [0, 1], TypeError, "got bool"),
         ([[1.0]], [0, 1], ValueError, "one dimension"),

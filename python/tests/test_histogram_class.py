@@ -218,3 +218,17 @@ def test_categories_beside_small_numbers(dtype):
     bins = [masu.Bins.categories(["a", "b"]), masu.Bins([0, 1, 2])]
     found = masu.JointHistogram.of((names, numbers), bins).values(flow=True).tolist()
     assert found == [[0, 0, 1, 0], [0, 1, int(dtype == "?"), int(dtype != "?")], [0, 0, 1, 0]]
+
+
+def test_messages_of_odd_bins_and_indices():
+    for bins in ([1], [], np.array([1.5])):
+        with pytest.raises(TypeError, match=f"there must be at least two edges, got {len(bins)}$"):
+            masu.Histogram.of([1, 2], bins)
+    with pytest.raises(TypeError, match="an index must be an integer, a tag such as masu.loc"):
+        masu.Histogram.of([1, 2], 2)[np.array([0, 1])]
+    for index in (slice(0, 2), 1.0, "a"):
+        with pytest.raises(TypeError, match="RowHistograms: an index must be an integer, got"):
+            masu.RowHistograms.of([[1, 2], [3, 4]], 2, (0, 4))[index]
+    for offsets in ([-1, 2], np.array([0, -(2**63)]), np.array([0, -1, 2], "i1")):
+        with pytest.raises(ValueError, match=f"segment_sum: offsets must not be negative, got {min(offsets)}$"):
+            masu.segment_sum([1, 2, 3], offsets)
