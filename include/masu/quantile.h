@@ -11,7 +11,7 @@
 /// computed as NumPy computes it, rounded at each step: b - a in the dtype; a + (b - a) t in the result's. From t = 1/2
 /// on it is b - (b - a) (1 - t). This holds where b - a does not overflow the dtype and, for integers, the result's
 /// dtype has a, b and b - a. Else, where NumPy's formula wraps round, overflows or loses digits, the real number is
-/// rounded once. Of floats that NumPy lacks all is computed as of the same numbers in f32; a result in such a dtype is
+/// rounded once. Of floats that NumPy lacks all is computed as of the same numbers in f32. A result in such a dtype is
 /// that one, rounded once more. With infinities: the element itself at t = 0 and t = 1, and between equal ones; NaN
 /// between -inf and inf; else the infinite one. So a quantile is never below a nor above b. Any NaN in the data makes
 /// every quantile and the median NaN.
