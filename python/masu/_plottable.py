@@ -234,7 +234,9 @@ class Plottable:
         """Totals times a number; variances times its square. The result is weighted."""
         if not isinstance(factor, numbers.Real) or isinstance(factor, bool):
             return NotImplemented
-        return self._changed(lambda totals: _scaled(totals, factor), lambda squares: squares * float(factor) ** 2)
+        square = float(factor) ** 2
+        return self._changed(lambda totals: _scaled(totals, factor), lambda one: _scaled(np.asarray(one), factor).item(),
+                             lambda squares: squares * square)
 
     def __rmul__(self, factor):
         return self * factor
@@ -244,13 +246,14 @@ class Plottable:
             return NotImplemented
         if divisor == 0:
             raise ZeroDivisionError("Histogram: division by zero")
-        return self._changed(lambda totals: totals / float(divisor), lambda squares: squares / float(divisor) ** 2)
+        divisor, square = float(divisor), float(divisor) ** 2
+        return self._changed(lambda totals: totals / divisor, lambda one: one / divisor, lambda squares: squares / square)
 
-    def _changed(self, totals, squares):
-        """The histogram of weights after these changes of all totals and variances."""
+    def _changed(self, totals, beside, squares):
+        """The histogram of weights after these changes of totals, of what is in no bin, and of variances."""
         cells = weighted(self._cells())
-        return self._made(Cells(cells.axes, totals(cells.totals), squares(cells.squares),
-                                tuple(np.asarray(totals(np.asarray(one))).item() for one in cells.beside), tuple(map(squares, cells.beside_squares))))
+        return self._made(Cells(cells.axes, totals(cells.totals), squares(cells.squares), tuple(map(beside, cells.beside)),
+                                tuple(map(squares, cells.beside_squares))))
 
     def __sub__(self, other):
         """Totals less those of a histogram of the same bins; variances are added. The result is weighted."""

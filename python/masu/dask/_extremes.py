@@ -51,7 +51,7 @@ def _extreme(function, a, axis, keepdims, split_every):
     if any(a.shape[i] == 0 for i in (range(a.ndim) if axes is None else axes)):
         raise ValueError(f"{name}: the array must not be empty")
     if axes is not None:
-        return _graph.along(function, a, axes, dtype, keepdims)
+        return _graph.along(partial(_places, name) if place else function, a, axes, dtype, keepdims)
     if a.ndim > 1:
         _graph.known(name, a)
     tasks = _graph.Tasks(name, a, keepdims, split_every, over=[a])
@@ -96,3 +96,8 @@ def _chosen(name, state, begins=None):
     if not name.startswith("arg"):
         return value[0]
     return place if begins is None else begins[place[0]] + place[1]
+
+
+def _places(name, block, axis, keepdims=False):
+    """Where the extremes of whole lines are; NumPy finds these sooner than masu."""
+    return getattr(np, name)(_graph.on_host(block), axis=axis, keepdims=keepdims)
