@@ -25,47 +25,48 @@ constexpr std::uint64_t lines_of_task = std::uint64_t{1} << 12U;
 constexpr std::uint64_t most_tasks = 16;
 }  // namespace
 
+void write_texts(std::uint64_t count, const MakeTexts& make, const Lines& to) {
+  struct Made {
+    std::string room;
+    std::size_t bytes = 0;
+  };
+  std::array<std::array<Made, most_tasks>, 2> rounds;
+  const auto write = [&](std::uint64_t round) {
+    for (Made& made : rounds[round % 2])
+      if (made.bytes != 0) to(std::string_view(made.room).substr(0, std::exchange(made.bytes, 0)));
+  };
+  const bool beside = !ranks().several();  // ranks talk on one thread
+  std::uint64_t round = 0;
+  for (std::uint64_t done = 0; done < count; done += lines_of_task * most_tasks, ++round) {
+    const std::uint64_t first = beside && round != 0 ? 1 : 0;
+    const std::uint64_t some = std::min(count - done, lines_of_task * most_tasks);
+    runtime::parallel_tasks(first + (some - 1) / lines_of_task + 1, [&](std::uint64_t task) {
+      if (task < first) return write(round - 1);
+      const std::uint64_t begin = (task - first) * lines_of_task;
+      Made& made = rounds[round % 2][task - first];
+      made.bytes = make(done + begin, done + std::min(begin + lines_of_task, some), made.room);
+    });
+    if (!beside) write(round);
+  }
+  if (round != 0) write(round - 1);
+}
+
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form) {
   dispatch(array.dtype, [&]<class T>(TypeTag<T>) {
     const auto* values = static_cast<const T*>(array.data);
-    const std::uint64_t most = std::min(array.count, lines_of_task * most_tasks);
-    const auto lines = std::make_unique_for_overwrite<char[]>(most * io::number_room);
-    std::array<std::size_t, most_tasks> lengths{};
-    const auto put = [&](std::uint64_t first, std::uint64_t end, char* target) {
+    const auto make = [&](std::uint64_t first, std::uint64_t end, std::string& room) {
+      room.resize(std::max<std::size_t>(room.size(), (end - first) * io::number_room));
       std::size_t length = 0;
       for (std::uint64_t i = first; i < end; ++i) {
-        length += io::put_number(target + length, io::number_room - 1, values[i]);
+        length += io::put_number(room.data() + length, io::number_room - 1, values[i]);
         const bool within = form != nullptr && (form->written + i + 1) % form->columns != 0;
-        target[length++] = within ? form->delimiter : '\n';
+        room[length++] = within ? form->delimiter : '\n';
       }
       return length;
     };
-    for (std::uint64_t done = 0; done < array.count; done += most) {
-      const std::uint64_t count = std::min(most, array.count - done);
-      runtime::parallel_parts(count, lines_of_task, [&](std::uint64_t first, std::uint64_t end) {
-        lengths[first / lines_of_task] = put(done + first, done + end, lines.get() + first * io::number_room);
-      });
-      for (std::uint64_t first = 0; first < count; first += lines_of_task)
-        to({lines.get() + first * io::number_room, lengths[first / lines_of_task]});
-    }
+    write_texts(array.count, make, to);
     if (form != nullptr) form->written += array.count;
   });
-}
-
-void write_texts(std::uint64_t count, const MakeTexts& make, const Lines& to) {
-  constexpr std::uint64_t most_parts = 64;
-  std::vector<std::string> parts(std::min(most_parts, count / lines_of_task + 1));
-  std::uint64_t some = 0;
-  for (std::uint64_t done = 0; done < count; done += some) {
-    some = std::min(count - done, parts.size() * lines_of_task);
-    runtime::parallel_parts(some, lines_of_task, [&](std::uint64_t first, std::uint64_t end) {
-      make(done + first, done + end, parts[first / lines_of_task]);
-    });
-    for (std::string& part : parts) {
-      to(part);
-      part.clear();
-    }
-  }
 }
 
 bool is_standard_output(const std::string& path) {
@@ -199,10 +200,12 @@ void ArrayOutput::each_bytes(const ArrayView& piece, const Lines& take) {
   if (is_text(form_) && names_) {
     // What the elements stand for, a line each.
     const auto make = [&](std::uint64_t first, std::uint64_t end, std::string& lines) {
+      lines.clear();
       for (std::uint64_t i = first; i < end; ++i) {
         const std::string text = value_text(piece, i, names_.get());
         (lines += form_ != ResultForm::table ? csv_field(text) : text) += '\n';
       }
+      return lines.size();
     };
     return write_texts(piece.count, make, take);
   }

@@ -268,8 +268,9 @@ struct LineForm {
   std::uint64_t written = 0;  // numbers so far
 };
 void write_lines(const ArrayView& array, const Lines& to, LineForm* form = nullptr);
-// What make(first, end, text) appends for parts of `count` entries, in their order. Threads make the texts.
-using MakeTexts = std::function<void(std::uint64_t first, std::uint64_t end, std::string& text)>;
+// Gives `to` what make(first, end, room) puts at the beginning of the room, for parts of `count` entries, in their
+// order; it returns how many bytes these are. Threads make some texts while one writes those in front.
+using MakeTexts = std::function<std::size_t(std::uint64_t first, std::uint64_t end, std::string& room)>;
 void write_texts(std::uint64_t count, const MakeTexts& make, const Lines& to);
 
 // How results are written. Of an array, `table` is one number a line.

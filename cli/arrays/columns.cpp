@@ -95,11 +95,13 @@ class EntryTexts {
   void write(std::span<const ArrayView> piece, std::uint64_t first, const Line& line, io::OutputFile& to) {
     const std::uint64_t count = piece.front().count;
     const auto lines_of = [&](std::uint64_t begin, std::uint64_t end, std::string& lines) {
+      lines.clear();
       std::vector<std::string> texts;
       for (std::uint64_t i = first + begin; i < first + end; ++i) {
         make(piece, i, texts);
         line(texts, lines);
       }
+      return lines.size();
     };
     write_texts(count - first, lines_of, [&](std::string_view lines) { to.write(lines); });
     before_ += count;
