@@ -17,8 +17,11 @@ set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR})  # libmasu, which lies in another package
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+file(WRITE ${PROJECT_BINARY_DIR}/triggers "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${PROJECT_BINARY_DIR}/triggers)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_files.cmake)
 
 # masu_deb(COMPONENT PACKAGE SECTION TEXT)
@@ -49,7 +52,9 @@ set(CPACK_DEBIAN_MPI_PACKAGE_RECOMMENDS "${mpirun}, ${CPACK_DEBIAN_LIBRARY_PACKA
 foreach(component LIBRARY COMMAND MPI)
   set(CPACK_DEBIAN_${component}_PACKAGE_SUGGESTS "libcfitsio10, libhdf5-103-1, ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd")
 endforeach()
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libmasu${masu_soversion} (= ${PROJECT_VERSION})")
+foreach(component DEVELOPMENT COMMAND MPI)
+  set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "libmasu${masu_soversion} (= ${PROJECT_VERSION})")
+endforeach()
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libtbb-dev, libhwy-dev, libopenmpi-dev | libmpich-dev, pkg-config, cmake")
 
 include(CPack)

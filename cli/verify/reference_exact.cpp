@@ -400,8 +400,7 @@ ReferenceSlots::ReferenceSlots(Dtype dtype, std::span<const Bins> bins, bool rig
     : outside(outside_of_bins) {
   for (const Bins& each : bins) {
     const BinRule rule(each, dtype, right_open, joint);
-    std::vector<double>& column = edges.emplace_back();
-    for (std::uint64_t i = 0; i <= rule.n; ++i) column.push_back(rule.edge(i));
+    edges.push_back(rule.all_edges());
     half_open.push_back(rule.half_open);
     if (!joint) half = reference::half_even(rule);
   }

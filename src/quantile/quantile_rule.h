@@ -20,7 +20,7 @@ struct QuantilePlace {
   bool is_element = false;
 };
 // n >= 1 elements, 0 <= q <= 1.
-QuantilePlace quantile_place(QuantileMethod method, std::uint64_t n, double q);
+MASU_EXPORT QuantilePlace quantile_place(QuantileMethod method, std::uint64_t n, double q);
 
 // What is added to n * q where Hyndman and Fan's methods have constants, alpha + q * (1 - alpha - beta).
 double quantile_constant(QuantileMethod method, double q);
@@ -31,7 +31,7 @@ template <class T>
 double value_between(QuantilePoint::Kind kind, double weight, T a, T b, Dtype result);
 
 // The quantile at a place, by the bits of the elements there; zeros and NaNs as they are written in quantile.h.
-Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next);
+MASU_EXPORT Quantile quantile_at(Dtype dtype, const QuantilePlace& place, std::uint64_t previous, std::uint64_t next);
 // The mean of the two elements in the middle, which are one where their number is odd.
 double median_of(Dtype dtype, std::uint64_t lower, std::uint64_t upper, bool one);
 // The same of elements, with the sign that a zero comes out with.

@@ -49,7 +49,7 @@ std::string cache_directory() {
   return {};
 }
 
-const Environment& environment() {
+MASU_EXPORT const Environment& environment() {
   static const Environment& all = *new Environment(read_all());  // destructors of a program's objects may still use it
   return all;
 }

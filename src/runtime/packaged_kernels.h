@@ -20,10 +20,10 @@ namespace masu::runtime {
 // A device of the CUDA backend that stands for one of that architecture ("sm_90") and only compiles: its commands do
 // nothing, and what is read back is zeros. Its programs are kept under the keys of a package. Throws invalid_argument
 // for an architecture that is not known.
-std::shared_ptr<Device> compile_only_device(std::string_view architecture);
+MASU_EXPORT std::shared_ptr<Device> compile_only_device(std::string_view architecture);
 
 // Makes such a file.
-class PackageMaker {
+class MASU_EXPORT PackageMaker {
  public:
   // Throws unsupported where zlib is absent.
   PackageMaker(std::string_view architecture, std::uint64_t most_bytes);
@@ -53,7 +53,7 @@ struct PackageFile {
   std::filesystem::path path;
   std::string fault;
 };
-std::vector<PackageFile> package_files();
+MASU_EXPORT std::vector<PackageFile> package_files();
 
 // The content under a key in the packages for an architecture, which the first call reads: in the folder that
 // MASU_PACKAGED_KERNELS names, in none where that is "off", else beside the library.

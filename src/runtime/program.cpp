@@ -217,7 +217,7 @@ class Fields {
 
 }  // namespace
 
-std::string pack(const ProgramNotes& notes, std::string_view binary) {
+MASU_EXPORT std::string pack(const ProgramNotes& notes, std::string_view binary) {
   std::string text(mark);
   add(text, notes.log);
   add(text, notes.parameters.size());

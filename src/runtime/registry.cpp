@@ -114,7 +114,7 @@ std::shared_ptr<Device> open_of(Backend& backend, std::string_view id, std::stri
 
 }  // namespace
 
-std::vector<DeviceInfo> list_devices(DeviceKind kind) {
+MASU_EXPORT std::vector<DeviceInfo> list_devices(DeviceKind kind) {
   return devices_of(kind == DeviceKind::cpu      ? cpu_backend()
                     : kind == DeviceKind::opencl ? opencl_backend()
                                                  : cuda_backend());

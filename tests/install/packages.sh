@@ -117,6 +117,7 @@ uses() {
   seconds_since "$started" "$label, from an empty folder to the first histogram"
   check "$label: it is used" clean "$venv/bin/python" "$here/use_wheel.py"
   check "$label: the command" clean "$venv/bin/masu" reduce iota:u8:4 --op sum
+  check "$label: the command with another libmasu on LD_LIBRARY_PATH" clean LD_LIBRARY_PATH="$work/other" "$venv/bin/masu" reduce iota:u8:4 --op sum
   check "$label: another libmasu on LD_LIBRARY_PATH is not taken" clean LD_LIBRARY_PATH="$work/other" "$venv/bin/python" -c "import masu"
   check "$label: another libmasu in the process is named" says "ImportError: masu: the package needs libmasu $version, got $soversion.x of $work/other.so" \
     clean LD_PRELOAD="$work/other.so" "$venv/bin/python" -c "import masu"
@@ -147,10 +148,8 @@ for name in "${names[@]}"; do
   check "$name has its licences" grep -q 'nlohmann' "$work/root/usr/share/doc/$name/copyright"
 done
 depends() { dpkg-deb -f "$(deb "$1")" Depends | grep -q "$2"; }
-for name in "libmasu$soversion" masu masu-mpi; do
-  for needed in libtbb12 libhwy1 libc6 libstdc++6; do check "$name depends on $needed" depends "$name" "$needed"; done
-done
-check "libmasu-dev depends on its libraries" depends libmasu-dev "libmasu$soversion (= $version)"
+for needed in libtbb12 libhwy1 libc6 libstdc++6; do check "libmasu$soversion depends on $needed" depends "libmasu$soversion" "$needed"; done
+for name in libmasu-dev masu masu-mpi; do check "$name depends on its libraries" depends "$name" "libmasu$soversion (= $version)"; done
 check "masu-mpi depends on an MPI" depends masu-mpi openmpi
 shared_files() { ! dpkg-deb -c "$(deb "libmasu$soversion")" | awk '$1 !~ /^d/ { print $6 }' | grep -v "$soversion"; }
 check "the libraries' package shares no file with another version's" shared_files
@@ -206,7 +205,7 @@ check "a histogram by the wheel" inside sh -c "python3 -m venv /tmp/venv && /tmp
   /tmp/venv/bin/python -c 'import masu; assert masu.histogram([1, 2, 2.5], 2, (1, 3))[0].tolist() == [1, 2]'"
 seconds_since "$started" "from the wheels to the first histogram in Python"
 started=$SECONDS
-check "masu installs by apt" with_apt "/tmp/masu_${version}_$architecture.deb"
+check "masu installs by apt" with_apt "/tmp/libmasu${soversion}_${version}_$architecture.deb" "/tmp/masu_${version}_$architecture.deb"
 check "the installed command runs" inside masu histogram random:f32:1000 --bins 4
 seconds_since "$started" "from the package to the first command"
 check "all install by apt" with_apt "/tmp/*.deb" g++ pkg-config

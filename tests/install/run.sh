@@ -48,13 +48,13 @@ check "no path of the build in the package files" nothing no_build_paths
 
 # --- what the libraries export and need
 # A library may show names of masu's public API, and weak instances of the standard library's templates, which every C++
-# library has. Of what is internal, two functions and a class are shown: masu_io runs its tasks with one and asks the other
-# for memory; Python's package learns from the class how far a call is.
+# library has. Of what is internal in the runtime, this is shown: masu_io runs its tasks with one function and asks another for
+# memory, Python's package learns from a class how far a call is, and the command lists devices and compiles kernels ahead.
 foreign_symbols() {
   nm -D --defined-only -C "$1" | sed 's/^[0-9a-f]* //' >"$work/symbols"
   grep -vE '^[A-Za-z] (typeinfo (name )?for |vtable for )?masu::|^[VWuw] .*\bstd::|^A |^T masu_[a-z_]+$' "$work/symbols"
   grep -E '^[A-Za-z] masu::(runtime|opencl|cuda|cpu|histogram_plan)::' "$work/symbols" |
-    grep -vE '^T masu::runtime::((parallel_tasks|available_memory)\(|Progress::)'
+    grep -vE '^T masu::runtime::((parallel_tasks|available_memory|list_devices|environment|pack|compile_only_device|package_files)(\[abi:cxx11\])?\(|Progress::|PackageMaker::)'
 }
 for name in masu masu_io masu_plot; do
   check "lib$name.so exports only masu's names" nothing foreign_symbols "$lib/lib$name.so"

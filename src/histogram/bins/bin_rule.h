@@ -31,10 +31,11 @@ struct BinRule {
   // Throws invalid_argument: too many bins for the range, floats in integers(). `joint`: the bins of a column, as
   // numpy.histogramdd has them: even bins over a given range keep f64 edges whatever the data are, and stored floats
   // are compared with the edges. `outside`: which slots values below and above the bins have.
-  BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false, Outside outside = Outside::drop);
+  MASU_EXPORT BinRule(const Bins& given, Dtype type, bool right_open, bool joint = false,
+                      Outside outside = Outside::drop);
 
   double edge(std::uint64_t i) const noexcept;
-  std::vector<double> all_edges() const;
+  MASU_EXPORT std::vector<double> all_edges() const;
   // The slot of a value of the dtype: a bin, or below(), above() or n + slot_nan.
   std::uint64_t slot(double x) const noexcept;
   // The slots of what lies below and above the bins: slots of their own, or the first and the last bin.
