@@ -124,7 +124,7 @@ def _moment(on, numpys, data, axis, dtype, out, less, keepdims, device):
         dtype = np.promote_types(data.dtype, out.dtype)  # as NumPy computes
     rounded = rounded_to(data, dtype)
     axes, shape = on.reduced(data, axis, keepdims)
-    if rounded is None or on is _host and not axes or out is not None and out.shape != shape:
+    if rounded is None or axes is None or out is not None and out.shape != shape:
         return NUMPY
     lines = on.rows(data, axes)
     if lines.shape[-1] <= max(less, 0) or not lines.size:

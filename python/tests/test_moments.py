@@ -199,3 +199,13 @@ def test_what_devices_refuse():
 def test_examples_of_the_docstrings():
     failed, tried = doctest.testmod(importlib.import_module("masu._moments"))
     assert tried > 0 and failed == 0
+
+
+@pytest.mark.parametrize("dtype", [None, "f2", "f4", "f8"])
+def test_moments_along_no_axis(dtype):
+    for x in (np.array([[32767, -12345, 2], [5, 2049, 0]], "i2"), np.array([[1 / 3, -1e-3, 5e4], [0.1, 2, 3]]), np.float32([[0.1, 7], [1 / 3, 0]]).T):
+        wanted = dtype or ("f4" if x.dtype == "f4" else "f8")
+        for name in ("var", "std"):
+            same(getattr(masu, name)(x, axis=(), dtype=dtype), np.zeros(x.shape, wanted))
+        same(masu.mean(x, axis=(), dtype=dtype), x.astype(wanted))
+        same(masu.var(x, axis=(), dtype=dtype, keepdims=True), np.zeros(x.shape, wanted))
