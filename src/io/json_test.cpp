@@ -58,7 +58,9 @@ TEST(Json, ArraysOfObjects) {
 TEST(Json, ArraysOfNumbersAreRefused) {
   for (const char* bad : {"[1,2,3]", "[\n  1,\n  2\n]\n", "\xef\xbb\xbf [[1,2],[3,4]]\n", "[1e5, -2", "[]"})
     expect_bad(bad, "is an array of JSON without objects");
-  expect_values<std::int64_t>("[1,2,3]", I{2}, key("2"));  // with a column it is text, as with other options of text
+  SourceOptions column;  // with a column it is text, as with other options of text
+  column.column = "2";
+  expect_values<std::int64_t>("[1,2,3]", I{2}, column);
   expect_values<std::int64_t>("[1]\n2\n", I{2});
 }
 
