@@ -53,6 +53,7 @@ Exit run_command(ConvertCommandOptions& asked) {
   const CommonOptions& common = apply(asked.common);
   check_array_output(common);
   const Dtype to = named("--to", words_of("DTYPE"), asked.to, dtype_from_name);
+  if (asked.to == "bool") usage_error("--to takes " + words_of("DTYPE") + ", got 'bool'");
   ConvertOptions how = conversion(asked);
   ArrayStream stream(asked, Work::moving, "convert");
   ArrayOutput output(common, stream.info());

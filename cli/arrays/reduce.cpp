@@ -288,35 +288,39 @@ Exit run_groups(const ReduceCommandOptions& asked, ReduceRequest request, Column
   const std::vector<ReduceOp> reductions = reductions_for(request);
   GroupResults results(table, request.ops);
   Times times;
-  // A total that no integer of 64 bits holds is the data's fault.
-  with_data(table.info().name, [&] {
-    table.each(
-        [&](std::uint64_t group) {
-          std::vector<ReduceFound> found;
-          for (const GroupedTable::Values& column : columns) {
-            const ArrayView values = column.view(group);
-            found.push_back(reduce_group(table.device(), values, table.skipped(group, column), request, reductions));
-            if (asked.common.verify) verify_group(values, request, found.back());
-          }
-          return found;
-        },
-        [&](std::uint64_t group, const std::vector<ReduceFound>& found) {
-          for (std::size_t c = 0; c < columns.size(); ++c) {
-            for (std::size_t op = 0; op < request.ops.size(); ++op) {
-              ArrayView value = found[c].columns[op].view();
-              std::uint64_t place = 0;
-              if (is_place(request.ops[op]) && value.count != 0) {
-                place = bits_of(value, 0);
-                columns[c].to_places(group, {&place, 1});
-                value = ArrayView(Dtype::u64, &place, 1);
-              }
-              results.add(c, op, value.count == 0 ? nullptr : &value,
-                          is_value(request.ops[op]) ? columns[c].names.get() : nullptr);
+  const auto place_of = [&](std::uint64_t group, const GroupedTable::Values& column) {
+    return table.info().name + (table.names().empty() ? "" : ": group " + table.title(group)) +
+           (columns.size() == 1 ? "" : ": column " + column.name);
+  };
+  table.each(
+      [&](std::uint64_t group) {
+        std::vector<ReduceFound> found;
+        for (const GroupedTable::Values& column : columns) {
+          const ArrayView values = column.view(group);
+          // A total that no integer of 64 bits holds is the data's fault.
+          found.push_back(with_data(place_of(group, column), [&] {
+            return reduce_group(table.device(), values, table.skipped(group, column), request, reductions);
+          }));
+          if (asked.common.verify) verify_group(values, request, found.back());
+        }
+        return found;
+      },
+      [&](std::uint64_t group, const std::vector<ReduceFound>& found) {
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+          for (std::size_t op = 0; op < request.ops.size(); ++op) {
+            ArrayView value = found[c].columns[op].view();
+            std::uint64_t place = 0;
+            if (is_place(request.ops[op]) && value.count != 0) {
+              place = bits_of(value, 0);
+              columns[c].to_places(group, {&place, 1});
+              value = ArrayView(Dtype::u64, &place, 1);
             }
-            times += found[c].times;
+            results.add(c, op, value.count == 0 ? nullptr : &value,
+                        is_value(request.ops[op]) ? columns[c].names.get() : nullptr);
           }
-        });
-  });
+          times += found[c].times;
+        }
+      });
   const Seconds seconds = table.seconds(times);
   ColumnsResult result = results.table();
   result.json_rest = fmt::format("{},{}", table.json_counts(), table.json_end(seconds));

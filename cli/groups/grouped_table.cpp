@@ -256,9 +256,11 @@ void GroupedTable::read_input(std::size_t input, std::uint64_t threads, std::vec
   if (values_.empty()) {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string name = column_name(columns_[i], from.names());
-      if (i < keys_) names_.push_back(name);
-      else if (std::ranges::count(values_, name, &Values::name) == 0) values_.emplace_back().name = name;
-      else usage_error("--column has {} twice", io::printable(name));
+      const bool is_key = i < keys_;
+      if (is_key ? std::ranges::count(names_, name) != 0 : std::ranges::count(values_, name, &Values::name) != 0)
+        usage_error("--{} has {} twice", is_key ? "group" : "column", io::printable(name));
+      if (is_key) names_.push_back(name);
+      else values_.emplace_back().name = name;
     }
   }
   threads = std::clamp<std::uint64_t>(from.size().value_or(0) / least_part, 1, threads);

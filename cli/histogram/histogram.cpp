@@ -215,6 +215,7 @@ struct HistogramCommandOptions : ArrayOptions {
     job.from.entries = io::Entries::numbers;
     job.from.format = io::input_format_from_name(weights_format);
     job.from.dtype.reset();
+    job.from.boolean = weights_dtype == "bool";
     job.from.offset = 0;
     job.from.count.reset();
     if (!weights_dtype.empty())

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <set>
 
 namespace masu::cli {
 namespace {
@@ -371,14 +372,19 @@ void write_uhi(const HistogramResult& result, const WriteOptions& options, const
   // Numbers are bare: Python, like others, reads NaN and Infinity without quotes.
   to.add("{");
   const char* between = "";
+  std::set<std::string> keys;
   for (std::uint64_t row = 0; row < result.row_count(); ++row) {
     for (unsigned channel = 0; channel < result.channel_count(); ++channel) {
       const bool named = result.channel_count() > 1 && channel < result.names.size();
       std::string name = result.by_rows ? fmt::format("row {}", row) : "";
       if (named) name += (name.empty() ? "" : " ") + result.names[channel];
-      to.add(fmt::format(
-          R"({}{}:{{"uhi_schema":1,"writer_info":{{"masu":{{"version":"{}"}}}},"metadata":{{"source":{})", between,
-          json_string(name.empty() ? "histogram" : name), version(), json_string(result.source.name)));
+      if (name.empty()) name = "histogram";
+      // Readers keep the last of equal keys. Groups by several columns may have one name.
+      auto key = keys.insert(json_string(name));
+      for (int i = 2; !key.second; ++i) key = keys.insert(json_string(fmt::format("{} ({})", name, i)));
+      to.add(
+          fmt::format(R"({}{}:{{"uhi_schema":1,"writer_info":{{"masu":{{"version":"{}"}}}},"metadata":{{"source":{})",
+                      between, *key.first, version(), json_string(result.source.name)));
       between = ",";
       const std::vector<Beside> beside = beside_bins(result, channel);
       for (const Beside& each : beside) {

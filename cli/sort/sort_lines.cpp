@@ -263,9 +263,11 @@ Inputs open_inputs(std::vector<std::string> names, const io::SourceOptions& opti
   Inputs inputs;
   for (const std::string& name : names) {
     inputs.push_back(std::make_unique<io::Rows>(name, options, columns, true));
-    if (inputs.back()->names() != inputs.front()->names()) {
-      data_error("several INPUTs must have one header: {} has '{}', {} has '{}'", inputs.front()->name(),
-                 io::printable(inputs.front()->header()), name, io::printable(inputs.back()->header()));
+    io::Rows& first = *inputs.front();
+    io::Rows& last = *inputs.back();
+    if (last.names() != first.names() || (first.names().size() > 1 && last.delimiter() != first.delimiter())) {
+      data_error("several INPUTs must have one header: {} has '{}', {} has '{}'", first.name(),
+                 io::printable(first.header()), name, io::printable(last.header()));
     }
   }
   return inputs;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -112,6 +113,10 @@ class FitsSource final : public ArraySource {
     // The first axis of FITS is the one whose elements lie side by side.
     std::vector<std::uint64_t> shape;
     for (int i = rank_; i-- > 0;) shape.push_back(static_cast<std::uint64_t>(extents[static_cast<std::size_t>(i)]));
+    const double blank = is_float(found->dtype) ? std::numeric_limits<double>::quiet_NaN()
+                                                : number("BLANK", std::numeric_limits<double>::quiet_NaN());
+    if (!std::isnan(blank))
+      info_.notes.push_back(fmt::format("the file calls {:.0f} no value (BLANK); it is read as any value", blank));
     set_array(opened_.reader(), input.options, std::move(shape), found->dtype);
   }
 

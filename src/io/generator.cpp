@@ -99,6 +99,7 @@ GeneratorSpec parse_generator(const std::string& text) {
   if (parts.size() < 3 || !is_generator(text))
     refuse("must be KIND:DTYPE:N with KIND random, iota or zeros, got '{}'", printable(text));
   spec.dtype = dtype_from_name(parts[1]);
+  if (parts[1] == "bool") refuse("DTYPE must be one of numbers, got bool");
   spec.count = parse_size(parts[2]);
   if (spec.count > most_elements) refuse("N must be <= 2^48, got {}", spec.count);
   if (spec.kind != "random") {

@@ -67,8 +67,9 @@ class JsonStream final : public DecodedStream {
 
   void begin_again() override {
     reader_.seek(0);
-    at_ = end_ = nullptr;
+    at_ = end_ = nested_at_ = nullptr;
     window_ = 0;
+    nested_.clear();
     place_ = Place::before;
     line_ = out_line_ = 1;
     for (Wanted& each : values_) each.found = false;
@@ -80,10 +81,12 @@ class JsonStream final : public DecodedStream {
 
   int here() {
     if (at_ == end_) {
+      keep_nested();
       reader_.consume(window_);
       const auto bytes = reader_.peek(1);
       window_ = bytes.size();
       at_ = reinterpret_cast<const char*>(bytes.data());
+      nested_at_ = at_;
       end_ = at_ + window_;
     }
     return at_ == end_ ? no_more : static_cast<unsigned char>(*at_);
@@ -125,6 +128,14 @@ class JsonStream final : public DecodedStream {
     return std::span(rests_).subspan(static_cast<std::size_t>(depth) * wanted_.size(), wanted_.size());
   }
 
+  // Brings the wanted arrays and objects that are open up to here.
+  void keep_nested() {
+    for (std::string& text : nested_) {
+      const auto bytes = static_cast<std::size_t>(at_ - nested_at_);
+      text.append(nested_at_, std::min(bytes, json_value_bytes - text.size()));
+    }
+    nested_at_ = at_;
+  }
   void keep(char c) {
     if (value_.size() < json_value_bytes) value_ += c;
   }
@@ -235,10 +246,19 @@ class JsonStream final : public DecodedStream {
     const bool nested = c == '{' || c == '[';
     if (nested) {
       if (depth == deepest_json) reader_.fail("line {}: JSON nested deeper than {} values", line_, deepest_json);
+      const bool wanted =
+          std::ranges::any_of(rests(depth), [](const char* rest) { return rest != nullptr && *rest == '\0'; });
+      keep_nested();
+      if (wanted) nested_.emplace_back();
       pass();
       if (c == '{') members(depth, path);
       else elements(depth);
-      value_ = c == '{' ? "{...}" : "[...]";
+      keep_nested();
+      value_.clear();
+      if (wanted) {
+        value_ = std::move(nested_.back());
+        nested_.pop_back();
+      }
     } else if (c == '"') {
       string();
     } else if (is_json_digit(c) || c == '-') {
@@ -351,7 +371,9 @@ class JsonStream final : public DecodedStream {
   std::vector<std::string> keys_;  // of the first object
   std::size_t most_keys_ = most_json_keys + 1;
   bool keys_known_ = false;
-  std::string value_;  // the last string or number
+  std::string value_;                // the last string or number, or what was wanted
+  std::vector<std::string> nested_;  // the arrays and objects that are wanted and open, as they stand in the file
+  const char* nested_at_ = nullptr;  // up to where they hold it
   std::string out_;
   std::size_t given_ = 0;  // bytes of out_
 };
@@ -369,6 +391,22 @@ bool is_json(std::span<const std::byte> head) noexcept {
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
   (void)next("[");
   return next("{") && next("\"}");
+}
+
+bool is_json_array(std::span<const std::byte> head) noexcept {
+  std::string_view text(reinterpret_cast<const char*>(head.data()), head.size());
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  int depth = 0;
+  bool begun = false;
+  for (const char c : text) {
+    if (is_json_space(c)) continue;
+    if (begun && depth == 0) return false;
+    if (c == '[') ++depth;
+    else if (depth == 0 || std::string_view("0123456789+-.eE,]").find(c) == std::string_view::npos) return false;
+    if (c == ']') --depth;
+    begun = true;
+  }
+  return begun;
 }
 
 Reader json_lines(Reader reader, SourceOptions& options, std::vector<std::string> keys) {

@@ -54,6 +54,16 @@ TEST(Json, ArraysOfObjects) {
   expect_bad("[{\"a\":1},", "truncated: the file ends inside", key("a"));
 }
 
+// They were read as lines of text: of [1,2,3] the 2 alone is a number between commas.
+TEST(Json, ArraysOfNumbersAreRefused) {
+  for (const char* bad : {"[1,2,3]", "[\n  1,\n  2\n]\n", "\xef\xbb\xbf [[1,2],[3,4]]\n", "[1e5, -2", "[]"})
+    expect_bad(bad, "is an array of JSON without objects");
+  SourceOptions column;  // with a column it is text, as with other options of text
+  column.column = "2";
+  expect_values<std::int64_t>("[1,2,3]", I{2}, column);
+  expect_values<std::int64_t>("[1]\n2\n", I{2});
+}
+
 // As written, and none is rounded on the way.
 TEST(Json, NumbersStayExact) {
   expect_values<std::int64_t>("{\"a\":9007199254740993}\n{\"a\":-9223372036854775808}\n",

@@ -20,11 +20,13 @@ namespace masu::io {
 namespace {
 
 // Control characters other than white space do not stand in text.
+bool is_control(std::byte b) noexcept {
+  const auto c = std::to_integer<unsigned char>(b);
+  return (c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f;
+}
+
 bool looks_like_text(std::span<const std::byte> head) noexcept {
-  return std::none_of(head.begin(), head.end(), [](std::byte b) {
-    const auto c = std::to_integer<unsigned char>(b);
-    return (c < ' ' && (c < '\t' || c > '\r')) || c == 0x7f;
-  });
+  return std::none_of(head.begin(), head.end(), is_control);
 }
 
 // The sequences of UTF-8; one that `head` cuts at its end is good too.
@@ -48,16 +50,17 @@ bool surely_text(std::span<const std::byte> head) noexcept {
   return beyond <= static_cast<std::ptrdiff_t>(head.size() / 4) || is_utf8(head);
 }
 
-// "line 3, column 5 has a NUL", of what is text but for some; else "".
-std::string nul_in(std::span<const std::byte> head) {
+// "line 3, column 5 has a NUL" or "the byte 0x1b", of what is text but for some; else "".
+std::string control_in(std::span<const std::byte> head) {
   constexpr std::size_t most = 8;  // bytes for each
   std::vector<std::byte> rest(head.begin(), head.end());
-  const std::size_t nuls = std::erase(rest, std::byte{0});
-  if (nuls == 0 || nuls > rest.size() / most || !surely_text(rest)) return {};
-  const auto nul = std::find(head.begin(), head.end(), std::byte{0});
-  const auto line = std::find(std::make_reverse_iterator(nul), head.rend(), std::byte{'\n'}).base();
-  return fmt::format("line {}, column {} has a NUL", std::count(head.begin(), nul, std::byte{'\n'}) + 1,
-                     nul - line + 1);
+  const std::size_t controls = std::erase_if(rest, is_control);
+  if (controls == 0 || controls > rest.size() / most || !surely_text(rest)) return {};
+  const auto found = std::find_if(head.begin(), head.end(), is_control);
+  const auto line = std::find(std::make_reverse_iterator(found), head.rend(), std::byte{'\n'}).base();
+  const auto what = std::to_integer<unsigned>(*found);
+  return fmt::format("line {}, column {} has {}", std::count(head.begin(), found, std::byte{'\n'}) + 1,
+                     found - line + 1, what == 0 ? "a NUL" : fmt::format("the byte 0x{:02x}", what));
 }
 
 // Formats that a user may reasonably try, to say so by name, with what makes a text or raw data of them.
@@ -270,11 +273,13 @@ std::unique_ptr<Source> open_input(Input input) {
                          options.header || options.strict || options.entries == Entries::texts;
   const bool asks_raw = options.offset != 0 || options.count || options.endian != Endian::little;
   if (!asks_raw && takes_json(head, options)) return open_json(std::move(input));
+  if (!asks_raw && !asks_text && is_json_array(head))
+    input.reader.fail("is an array of JSON without objects: jq '.. | numbers' FILE | masu ...");
   if (asks_text && !asks_raw && (looks_like_text(head) || options.entries == Entries::texts))
     return open_text(std::move(input));
-  const std::string nul = asks_raw || (options.dtype && !asks_text) ? "" : nul_in(head);
-  if (!nul.empty() && foreign_format(head).empty())
-    input.reader.fail("{}, so it is no text (--input-format text reads it all the same)", nul);
+  const std::string control = asks_raw || (options.dtype && !asks_text) ? "" : control_in(head);
+  if (!control.empty() && foreign_format(head).empty())
+    input.reader.fail("{}, so it is no text (--input-format text reads it all the same)", control);
   if (options.dtype) {
     const bool text = !asks_raw && !head.empty() && surely_text(head);
     return text ? open_text(std::move(input)) : open_raw(std::move(input));
@@ -336,8 +341,8 @@ Input open_table(const std::string& input, const SourceOptions& options) {
   if (const std::string foreign = foreign_format(head); !foreign.empty()) fail(foreign);
   if (image_format(head) != nullptr) fail("an image");
   if (is_npy(head)) fail("a .npy file");
-  if (const std::string nul = nul_in(head); !nul.empty())
-    fail_io(name, "{} (--input-format text reads it all the same)", nul);
+  if (const std::string control = control_in(head); !control.empty())
+    fail_io(name, "{} (--input-format text reads it all the same)", control);
   if (!looks_like_text(head)) fail("no text");
   return opened;
 }

@@ -45,6 +45,8 @@ bool is_npy(std::span<const std::byte> head) noexcept;
 bool is_hdf5(std::span<const std::byte> head) noexcept;
 bool is_fits(std::span<const std::byte> head) noexcept;
 bool is_json(std::span<const std::byte> head) noexcept;
+// An array of numbers, or of arrays of them, that ends nowhere else than the text.
+bool is_json_array(std::span<const std::byte> head) noexcept;
 std::unique_ptr<Source> open_bmp(Input input);
 std::unique_ptr<Source> open_pnm(Input input);
 std::unique_ptr<Source> open_png(Input input);

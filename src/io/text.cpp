@@ -449,6 +449,7 @@ class TextSource final : public Source {
 }  // namespace
 
 std::unique_ptr<Source> open_text(Input input) {
+  if (input.options.boolean) refuse_text("bool is a dtype of raw data; 0 and 1 in a text are u8");
   if (input.options.entries != Entries::numbers && !input.options.dtype) {
     if (auto entries = open_entries(input)) return entries;
   }

@@ -234,6 +234,13 @@ class OtherEntries(test_groups.GroupTest):
         self.assertIn(b"\na: n 1\n", chart)
         self.fails(1, "histogram", "-", "--group", "1", "--column", "2", stdin=b"a,x\n", says="column 2 has no number")
         self.fails(2, "histogram", "-", "--group", "1", "--column", "2", "--text", stdin=b"a,x\n", says="texts of one column")
+        for twice in ("g,g", "number:1,number:2"):  # JSON had two keys of one name
+            self.fails(2, "reduce", "-", "--header", "--group", twice, "--column", "number:3", stdin=b"g,g,v\n1,2,3\n" if "n" in twice else b"g,w,v\n1,2,3\n",
+                       says="--group has g twice")
+        great = b"g,v,w\na,5,1\nb,9223372036854775807,2\nb,1,3\n"
+        self.fails(1, "reduce", "-", "--group", "g", "--column", "v,w", stdin=great,
+                   says="standard input: group b: column v: sum: the result must fit i64, got about 9.2")
+        self.fails(1, "reduce", "-", "--column", "v,w", stdin=great, says="standard input: column v: sum: the result must fit i64")
 
 
 if __name__ == "__main__":

@@ -177,6 +177,13 @@ class Arrays(CommandTest):
         raw = self.write("b.raw", stored)
         self.assertEqual(self.ok("reduce", raw, "--dtype", "bool", "--op", "sum"), b"4\n")
         self.assertEqual(self.ok("reduce", raw, "--dtype", "u8", "--op", "sum"), b"261\n")
+        # The weights have a dtype of their own; where bool was another name of u8, the answer was that of numbers.
+        for values, weights, total in (("u8", "bool", 4), ("bool", "u8", 261)):
+            found = self.ok("histogram", raw, "--dtype", values, "--weights", raw, "--weights-dtype", weights, "--edges", "0,256", "--format", "csv")
+            self.assertEqual(found, b"lo,hi,total\n0,256,%d\n" % total)
+        self.fails(2, "convert", path, "--to", "bool", says="--to takes u8, ")
+        self.fails(2, "sum", "-", "--dtype", "bool", stdin=b"5\n0\n", says="bool is a dtype of raw data")
+        self.fails(2, "sum", "random:bool:5", says="DTYPE must be one of numbers, got bool")
 
     def test_dtypes_as_numpy_takes_them(self):
         data = struct.pack("<2f", 1.5, 2)

@@ -160,6 +160,10 @@ class UhiTest(CommandTest):
         for more in ("--density", "--cumulative"):
             self.fails(2, "histogram", x, "--format", "uhi", more, says="--format uhi has no --density")
         self.fails(2, "histogram", x, x, "--format", "uhi", says="--format uhi takes one input")
+        groups = self.write("g.csv", 'g,h,v\n"a, b",c,1\na,"b, c",2\n,x,3\n"""""",x,3\n')  # equal keys hid a histogram from readers
+        said = json.loads(self.ok("histogram", groups, "--column", "v", "--group", "g,h", "--integers", "4", "--format", "uhi"))
+        self.assertEqual({name: one["storage"]["values"] for name, one in said.items()},
+                         {"a, b, c": [0, 0, 1, 0, 0, 0], "a, b, c (2)": [0, 0, 0, 1, 0, 0], ", x": [0, 0, 0, 0, 1, 0], '"", x': [0, 0, 0, 0, 1, 0]})
 
 
 if __name__ == "__main__":

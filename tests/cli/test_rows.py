@@ -252,6 +252,7 @@ class Lines(CommandTest):
                 ("", ["--key", "a"], "no column is named 'a'"),
                 ("a\0b\n", ["--lines"], "is no text, but lines of text are needed"),
                 ("one,two\n1,2\n\0,3\n", ["--lines"], "line 3, column 1 has a NUL (--input-format text reads it"),
+                ("one,two\n1,2\n3,\033[1m3\n", ["--lines"], "line 3, column 3 has the byte 0x1b (--input-format text reads it"),
                 ("\x93NUMPY", ["--lines"], "lines of text are needed")):
             self.fails(1 if "no column" not in says else 2, "sort", "-", *options, "-o", self.path("out"),
                        stdin=text.encode("latin-1"), says=says)
@@ -269,6 +270,8 @@ class Lines(CommandTest):
         self.assertEqual(self.ok("sort", second, first, "--key", "k", "--index", "--quiet"), b"1\n4\n0\n3\n2\n")
         other = self.write("c.csv", "k,w\n1,2\n")
         self.fails(1, "sort", first, other, "--key", "k", says="several INPUTs must have one header")
+        comma, semicolon = self.write("c.csv", "k,v\n1,2\n"), self.write("s.csv", "k;v\n0;3\n")  # lines of both were mixed
+        self.fails(1, "sort", comma, semicolon, "--key", "k", says="one header: %s has 'k,v', %s has 'k;v'" % (comma, semicolon))
         self.fails(2, "sort", "-", "-", "--lines", says="standard input can be one INPUT only")
 
     def test_a_header_that_was_not_told(self):
