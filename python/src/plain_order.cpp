@@ -41,6 +41,10 @@ bool is_plain_work(const HostLines& a) {
 // The place of each element in its line.
 void write_places(const Lines& lines, std::uint64_t* to) {
   for (std::uint64_t i = 0; i < lines.outer; ++i) {
+    if (lines.inner == 1) {
+      for (std::uint64_t k = 0; k < lines.length; ++k) *to++ = k;
+      continue;
+    }
     for (std::uint64_t k = 0; k < lines.length; ++k) to = std::fill_n(to, lines.inner, k);
   }
 }
@@ -176,7 +180,7 @@ PyObject* plain::argsort(const Arguments& values) {
       masu::argsort(this_cpu(), data, to, {.rows = rows});
     });
   }
-  if (count >= small_limit(masu::size_of(dtype) == 2 && by_digits ? 4 : 1)) return nullptr;
+  if (count >= small_limit(by_digits ? 4 : 1)) return nullptr;
   static PyObject* const method = PyUnicode_InternFromString("argsort");
   static PyObject* const last = PyLong_FromLong(-1);
   static PyObject* const stable = PyUnicode_InternFromString("stable");

@@ -257,6 +257,16 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
       take(begin, here, found.data());
     }
   };
+  // Sorting long rows in lanes pays where these are filled, and most lanes are narrow.
+  const auto in_lanes = [&](std::uint64_t count) {
+    constexpr std::uint64_t long_row = 128;
+    constexpr std::uint64_t fewest_bytes = 48;
+    constexpr std::uint64_t most_bytes = 2048;
+    constexpr std::size_t bytes = cpu::is_wide<T> ? sizeof(T) : sizeof(std::uint32_t);
+    const bool pays =
+        places.size() > 1 || length <= long_row || (count * bytes >= fewest_bytes && length * bytes <= most_bytes);
+    return pays && cpu::are_short_rows(count, length);
+  };
   const std::uint64_t rows_a_task = std::max<std::uint64_t>(1, selection_task / length);
   const std::uint64_t tasks = (rows + rows_a_task - 1) / rows_a_task;
   const Threads threads = rows == 1 ? Threads::all : Threads::one;
@@ -264,7 +274,7 @@ void each_row(const T* x, std::uint64_t rows, std::uint64_t length, Places place
     Found found(places.size());
     const std::uint64_t first = task * rows_a_task;
     const std::uint64_t end = std::min(rows, first + rows_a_task);
-    if (cpu::are_short_rows(end - first, length)) return short_rows(first, end - first, found);
+    if (in_lanes(end - first)) return short_rows(first, end - first, found);
     for (std::uint64_t row = first; row < end; ++row) one(row, found, threads);
   });
 }

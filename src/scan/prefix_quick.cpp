@@ -106,9 +106,9 @@ HWY_INLINE hn::Vec<WD<T>> Rounded(const QuickTwice& at, hn::Vec<WD<T>>& open) {
   return hn::Add(result, hn::Zero(WD<T>()));
 }
 
-// Adds rows of `width` numbers, side or half_side, which are `stride` apart, to the sums. Where there are `results`,
-// which may be the numbers, they get the sum before each (exclusive) or up to it, rounded to T; returns whether
-// all are certain.
+// Adds rows of `width` numbers, side, half_side or fewer, which are `stride` apart, to the sums. Where there are
+// `results`, which may be the numbers, they get the sum before each (exclusive) or up to it, rounded to T; returns
+// whether all are certain.
 template <class T>
 bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std::uint64_t stride, bool exclusive,
              SideSums& sums, Wide<T>* results) {
@@ -119,14 +119,20 @@ bool AddRows(std::size_t width, const Wide<T>* numbers, std::uint64_t rows, std:
   auto open = hn::Zero(WD<T>());
   for (std::size_t lane = 0; lane < width; lane += lanes) {
     QuickTwice at(hn::Load(d, sums.sum + lane), hn::Load(d, sums.error + lane), hn::Load(d, sums.lost + lane));
-    const auto write = [&](Wide<T>* to) HWY_ATTR { hn::StoreU(Rounded<T>(at, open), WD<T>(), to); };
+    const std::size_t n = std::min(lanes, width - lane);
+    const auto load = [&](const Wide<T>* x) HWY_ATTR { return n == lanes ? QuickLoad(x) : QuickLoad(x, n); };
+    const auto write = [&](Wide<T>* to) HWY_ATTR {
+      const auto rounded = Rounded<T>(at, open);
+      if (n == lanes) hn::StoreU(rounded, WD<T>(), to);
+      else hn::BlendedStore(rounded, hn::FirstN(WD<T>(), n), WD<T>(), to);
+    };
     const Wide<T>* from = numbers + lane;
     if (results == nullptr) {
-      for (std::uint64_t row = 0; row < rows; ++row, from += stride) at.Add(QuickLoad(from));
+      for (std::uint64_t row = 0; row < rows; ++row, from += stride) at.Add(load(from));
     } else {
       Wide<T>* to = results + lane;
       for (std::uint64_t row = 0; row < rows; ++row, from += stride, to += stride) {
-        const QV number = QuickLoad(from);  // which `to` may be
+        const QV number = load(from);  // which `to` may be
         if (exclusive) write(to);
         at.Add(number);
         if (!exclusive) write(to);
@@ -189,11 +195,12 @@ bool QuickPrefixes(const Wide<T>* x, Wide<T>* y, std::size_t count, bool exclusi
 
 template <class T>
 bool QuickLines(const T* x, T* y, const PrefixLines& of, bool exclusive) {
-  if (of.next == 1 && of.lines >= half_side) {  // columns, where they are; some of the last ones twice
-    for (std::size_t c = 0; c < of.lines; c += half_side) {
-      const std::size_t first = std::min(c, of.lines - half_side);
+  if (of.next == 1) {  // columns, where they are; some of the last ones twice
+    const std::size_t width = std::min(of.lines, half_side);
+    for (std::size_t c = 0; c < of.lines; c += width) {
+      const std::size_t first = std::min(c, of.lines - width);
       SideSums sums;
-      if (!AddRows<T>(half_side, x + first, of.length, of.step, exclusive, sums, y + first)) return false;
+      if (!AddRows<T>(width, x + first, of.length, of.step, exclusive, sums, y + first)) return false;
     }
     return true;
   }

@@ -96,7 +96,7 @@ void PrefixSum::merge(const PrefixSum& later) {
 template <class T>
 void run_lines(const T* x, T* y, std::uint64_t outer, std::uint64_t length, std::uint64_t inner, bool exclusive) {
   constexpr std::uint64_t side = cpu::quick_prefix_lines;
-  constexpr std::uint64_t fewest = side / 2;
+  const std::uint64_t fewest = inner == 1 ? side / 2 : 2;
   const bool in_place = x == y;
   const auto each = [&](std::uint64_t first, std::uint64_t lines, std::uint64_t next) {
     std::vector<T> line(inner == 1 ? 0 : 2 * length);

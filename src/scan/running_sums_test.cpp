@@ -50,8 +50,15 @@ TYPED_TEST_SUITE(RunningSumsTest, RunningSumsTypes);
 TYPED_TEST(RunningSumsTest, AreExactAlongAnyAxis) {
   using T = TypeParam;
   test::each_instruction_set([&] {
-    for (const auto& shape : std::initializer_list<typename TestFixture::Shape>{
-             {1, 1, 1}, {1, 2000, 1}, {7, 3, 1}, {37, 70, 1}, {1, 130, 8}, {1, 65, 19}, {3, 66, 2}, {2, 9, 33}}) {
+    for (const auto& shape : std::initializer_list<typename TestFixture::Shape>{{1, 1, 1},
+                                                                                {1, 2000, 1},
+                                                                                {7, 3, 1},
+                                                                                {37, 70, 1},
+                                                                                {1, 130, 8},
+                                                                                {1, 65, 19},
+                                                                                {3, 66, 2},
+                                                                                {2, 70, 5},
+                                                                                {2, 9, 33}}) {
       for (const std::string& name : test::sum_data_names()) {
         SCOPED_TRACE(name + " " + std::to_string(shape.outer) + " x " + std::to_string(shape.length) + " x " +
                      std::to_string(shape.inner));

@@ -182,7 +182,9 @@ HWY_INLINE QuickResults QuickRoot(const QuickTotals& of, double divisor) {
   const QV half_gap = QuickTimes(hn::Sub(root, QuickBelow<T>(root)), 0.5);
   const QV between = hn::Mul(hn::Sub(hn::Add(root, root), half_gap), half_gap);
   const auto sure = hn::And(usual, hn::Lt(doubt, QuickTimes(hn::Mul(between, by), 1 - 0x1p-49)));
-  return {root, hn::And(sure, QuickTame<double>(of))};
+  const QV zero = hn::Zero(d);
+  const auto nothing = hn::And(hn::Eq(hn::Add(hn::Abs(of.sum), of.bound), zero), hn::Eq(of.error, zero));
+  return {hn::IfThenZeroElse(nothing, root), hn::Or(nothing, hn::And(sure, QuickTame<double>(of)))};
 }
 
 // Differences of sums of two doubles each: n * squares - sum^2. What the sums' additions lost is at most `lost` parts

@@ -30,17 +30,15 @@ using Function = SumRule::Function;
 
 // The columns of one matrix of `rows` rows. Those for which nothing is certain are copied and added as rows.
 void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t columns, std::byte* to) {
-  constexpr std::uint64_t many_rows = 4096;
-  // Each part reads all pages of many rows.
-  const std::uint64_t task_columns =
-      rows < many_rows ? 128 : std::clamp<std::uint64_t>((columns + cpu_threads() - 1) / cpu_threads(), 16, 128);
+  constexpr std::uint64_t many_rows = 256;  // which threads share: a part of the columns reads all their pages
+  constexpr std::uint64_t task_columns = 512;
   constexpr std::uint64_t task_elements = std::uint64_t{1} << 15;
   const std::size_t size = size_of(rule.dtype);
   const std::size_t result_size = size_of(rule.result);
   const auto some = [&](std::uint64_t first, std::uint64_t end) {
     const auto values = std::make_unique_for_overwrite<double[]>(end - first);
     const auto sure = std::make_unique_for_overwrite<std::uint8_t[]>(end - first);
-    const bool all = cpu::quick_columns(rule, x + first * size, rows, columns, end - first, values.get(), sure.get());
+    const bool all = cpu::quick_columns(rule, x + first * size, {rows, columns, end - first}, values.get(), sure.get());
     SumRows(rule, rows, to, nullptr).take(first, values.get(), end - first);
     if (all) return;
     std::vector<std::uint64_t> left;
@@ -49,18 +47,22 @@ void take_columns(const SumRule& rule, const std::byte* x, std::uint64_t rows, s
     }
     std::vector<std::byte> lines(left.size() * rows * size);
     std::vector<std::byte> found(left.size() * result_size);
+    constexpr std::uint64_t together = 16;  // columns, which often share lines of the cache
     dispatch(rule.dtype, [&]<class T>(TypeTag<T>) {
-      T* line = reinterpret_cast<T*>(lines.data());
-      for (const std::uint64_t c : left) {
-        for (std::uint64_t row = 0; row < rows; ++row) *line++ = reinterpret_cast<const T*>(x)[row * columns + c];
-      }
+      runtime::parallel_parts(left.size(), together, [&](std::uint64_t begin, std::uint64_t stop) {
+        T* line = reinterpret_cast<T*>(lines.data()) + begin * rows;
+        for (std::uint64_t row = 0; row < rows; ++row, ++line) {
+          for (std::uint64_t i = begin; i < stop; ++i)
+            line[(i - begin) * rows] = reinterpret_cast<const T*>(x)[row * columns + left[i]];
+        }
+      });
     });
     cpu::sum_rows(SumRows(rule, rows, found.data(), nullptr), lines.data(), lines.data(), left.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
       std::memcpy(to + left[i] * result_size, found.data() + i * result_size, result_size);
     }
   };
-  if (rows * columns < 2 * task_elements) return some(0, columns);
+  if (rows * columns < 2 * task_elements || rows >= many_rows) return some(0, columns);
   runtime::parallel_parts(columns, std::max(task_columns, task_elements / rows), some);
 }
 

@@ -36,10 +36,14 @@ void quick_rows(const SumRule& rule, const void* x, std::uint64_t rows, std::uin
 // Whether quick_columns() is for this function of columns of `rows` elements.
 [[nodiscard]] bool are_quick_columns(const SumRule& rule, std::uint64_t rows) noexcept;
 
-// The same for neighbouring columns of a matrix whose rows are `stride` elements apart. Returns whether all are
-// certain.
-bool quick_columns(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t columns,
-                   double* results, std::uint8_t* sure);
+// The same for neighbouring columns of a matrix, or for lines of `rows` elements one after the other. Returns whether
+// all are certain.
+struct SumColumns {
+  std::uint64_t rows;
+  std::uint64_t stride;  // elements from row to row; 0: the columns are such lines
+  std::uint64_t columns;
+};
+bool quick_columns(const SumRule& rule, const void* x, const SumColumns& of, double* results, std::uint8_t* sure);
 
 }  // namespace masu::cpu
 

@@ -49,10 +49,13 @@ std::vector<std::byte> bytes_of(const SumResult& result) {
   return bytes;
 }
 
+using Shapes = std::vector<std::array<std::size_t, 3>>;  // rows, columns, length
+const Shapes few_elements{{1, 1, 9},   {5, 1, 40},  {9, 1, 1}, {12, 12, 7},  {70, 70, 70},
+                          {12, 4, 33}, {66, 1, 63}, {9, 9, 1}, {517, 517, 3}};
+
 template <class T>
-void check_lines(const SumRule& rule, const std::string& name) {
-  for (const auto& [rows, columns, length] : std::initializer_list<std::array<std::size_t, 3>>{
-           {1, 1, 9}, {5, 1, 40}, {9, 1, 1}, {12, 12, 7}, {70, 70, 70}, {12, 4, 33}, {9, 9, 1}, {517, 517, 3}}) {
+void check_lines(const SumRule& rule, const std::string& name, const Shapes& shapes = few_elements) {
+  for (const auto& [rows, columns, length] : shapes) {
     if ((rule.function == Function::dot && columns > 1) || length <= rule.ddof) continue;
     SCOPED_TRACE(std::string(rule.name()) + " " + std::string(to_string(rule.dtype)) + " " + name + " " +
                  std::to_string(rows) + " rows, " + std::to_string(columns) + " columns");
@@ -89,6 +92,21 @@ TEST(SumLines, RowsAndColumns) {
       }
     }
   });
+}
+
+// So many rows that threads share them, so many columns that their sums are made in several groups, and long rows.
+TEST(SumLines, ManyElements) {
+  const Shapes shapes{{13, 13, 20011}, {8200, 8200, 3}, {3, 1, 10007}};
+  for (const Function function : {Function::sum, Function::mean, Function::variance, Function::standard_deviation}) {
+    for (const std::string name : {"uniform", "cancelling", "equal", "extremes"}) {
+      check_lines<double>({function, Dtype::f64, Dtype::f64}, name, shapes);
+      check_lines<float>({function, Dtype::f32, Dtype::f32, 1}, name, shapes);
+      check_lines<std::uint8_t>({function, Dtype::u8, Dtype::f64}, name, shapes);
+      check_lines<std::int32_t>({function, Dtype::i32, Dtype::f64}, name, shapes);
+      check_lines<std::int64_t>({function, Dtype::i64, Dtype::f64}, name, shapes);
+      check_lines<std::uint64_t>({function, Dtype::u64, Dtype::f64}, name, shapes);
+    }
+  }
 }
 
 TEST(SumLines, IntegersThatDoNotFit) {

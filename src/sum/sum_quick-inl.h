@@ -92,10 +92,6 @@ struct QuickPlain {
     f(sum);
     f(size);
   }
-  template <class F>
-  HWY_INLINE QuickPlain Each(const F& f) const {
-    return {f(sum), f(size)};
-  }
   [[nodiscard]] HWY_INLINE double Error() const { return 0; }
 };
 // Additions whose errors are added up, with the sum of their magnitudes.
@@ -121,10 +117,6 @@ struct QuickErrors {
     f(sum);
     f(size);
     f(error);
-  }
-  template <class F>
-  HWY_INLINE QuickErrors Each(const F& f) const {
-    return {f(sum), f(error), f(size)};
   }
   [[nodiscard]] HWY_INLINE double Error() const { return hn::GetLane(error); }
 };
@@ -155,10 +147,6 @@ struct QuickMoments {
     f(squares);
     f(squares_error);
   }
-  template <class F>
-  HWY_INLINE QuickMoments Each(const F& f) const {
-    return {f(sum), f(sum_error), f(squares), f(squares_error)};
-  }
 };
 // The same as QuickErrors for few numbers, whose sums often lie exactly between two: `size` is that of what the errors'
 // additions lose.
@@ -173,16 +161,26 @@ struct QuickTwice : QuickErrors {
     AddError(lost);
     size = hn::Add(size, other.size);
   }
-  template <class F>
-  HWY_INLINE QuickTwice Each(const F& f) const {
-    return {f(sum), f(error), f(size)};
-  }
 };
 // What `size` tells of the exact sum after so many additions: twice the bound, for its own roundings.
 template <class S>
 HWY_INLINE double QuickBound(double size, double additions) {
   if (size == 0) return 0;
   return std::is_same_v<S, QuickTwice> ? 2 * size + 0x1p-1074 : additions * size * 0x1p-52 + 0x1p-1074;
+}
+
+// All lanes in the first one.
+template <class S>
+HWY_INLINE void QuickGather(S& sums) {
+  const std::size_t lanes = hn::Lanes(QD());
+  const auto merge = [&](const auto& reversed) HWY_ATTR {
+    S other = sums;
+    other.EachField([&](auto& v) HWY_ATTR { v = reversed(hn::DFromV<std::decay_t<decltype(v)>>(), v); });
+    sums.Merge(other);
+  };
+  if (lanes > 4) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse8(d, v); });
+  if (lanes > 2) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse4(d, v); });
+  if (lanes > 1) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse2(d, v); });
 }
 
 // Numbers cut in two: a multiple of a unit, which is added as the integer that it is in the lowest bits of a float, and

@@ -64,16 +64,6 @@ struct QuickProducts {
   }
 };
 
-// All lanes in the first one.
-template <class S>
-HWY_INLINE void QuickGather(S& sums) {
-  const QD d;
-  const std::size_t lanes = hn::Lanes(d);
-  if (lanes > 4) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse8(d, v); }));
-  if (lanes > 2) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse4(d, v); }));
-  if (lanes > 1) sums.Merge(sums.Each([&](QV v) HWY_ATTR { return hn::Reverse2(d, v); }));
-}
-
 // Sums of so many numbers, and through how many additions each passes at most.
 template <class S, class Source>
 HWY_INLINE S QuickChains(const Source& source, std::size_t count, double& additions) {

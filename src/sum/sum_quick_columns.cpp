@@ -25,117 +25,6 @@ HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
-constexpr std::uint64_t column_rows_together = 16;  // rows that are read side by side
-
-// Adds `rows` rows to the sums of a strip of columns, which begin if `first`, and of which as many rows and one follow
-// if `more`. What the doubles of words leave stands `rest` elements after them.
-template <class S, class T>
-void AddStrip(const T* x, std::uint64_t rows, bool first, bool more, std::uint64_t stride, std::size_t columns,
-              ColumnSums& sums, std::size_t rest = 0) {
-  const std::size_t lanes = hn::Lanes(QD());
-  constexpr std::size_t vectors = 2;  // side by side, as one waits for its sum
-  constexpr std::size_t ahead = 512 / sizeof(T);
-  const auto add_to = [&](S& to, const T* from, const auto&... n) HWY_ATTR {
-    if constexpr (std::is_same_v<S, QuickPairMoments>) to.Add(QuickLoad(from, n...), QuickLoad(from + rest, n...));
-    else if constexpr (TakesElements<S>) to.AddElements(LoadElements(from, n...));
-    else to.Add(QuickLoad(from, n...));
-  };
-  const auto add = [&](std::size_t c, auto side_by_side, const auto& add_row) HWY_ATTR {
-    constexpr std::size_t n = decltype(side_by_side)::value;
-    S s[n];
-    for (std::size_t k = 0; k < n; ++k) {
-      if (first && !std::is_same_v<S, QuickSplitColumn>)
-        s[k].EachField([](auto& v) HWY_ATTR { v = hn::Zero(hn::DFromV<std::decay_t<decltype(v)>>()); });
-      else s[k] = LoadSums<S>(sums, c + k * lanes);
-    }
-    for (std::uint64_t row = 0; row < rows; ++row) add_row(x + row * stride + c, s);
-    for (std::size_t k = 0; k < n; ++k) {
-      std::size_t field = 0;
-      s[k].EachField([&](auto& v) HWY_ATTR {
-        hn::Store(v, hn::DFromV<std::decay_t<decltype(v)>>(), FieldAt(sums, field++, c + k * lanes, v));
-      });
-    }
-  };
-  std::size_t c = 0;
-  for (; c + vectors * lanes <= columns; c += vectors * lanes) {
-    add(c, std::integral_constant<std::size_t, vectors>(), [&](const T* from, S* s) HWY_ATTR {
-      __builtin_prefetch(from + (more ? rows * stride : ahead));
-      for (std::size_t k = 0; k < vectors; ++k) add_to(s[k], from + k * lanes);
-    });
-  }
-  for (; c < columns; c += lanes) {
-    const std::size_t n = std::min(lanes, columns - c);
-    add(c, std::integral_constant<std::size_t, 1>(), [&](const T* from, S* s) HWY_ATTR {
-      if (n == lanes) add_to(*s, from);
-      else add_to(*s, from, n);
-    });
-  }
-}
-// A strip of neighbouring columns.
-struct Strip {
-  Dtype dtype;
-  const void* x;
-  std::uint64_t rows;
-  std::uint64_t stride;  // elements from row to row
-  std::size_t columns;
-};
-template <class F>
-HWY_INLINE void WithElements(const Strip& strip, const F& f) {
-  dispatch(strip.dtype, [&]<class T>(TypeTag<T>) HWY_ATTR { f(static_cast<const T*>(strip.x)); });
-}
-
-// Whether an element is more than a double holds.
-constexpr bool AreWords(Dtype dtype) {
-  return size_of(dtype) == sizeof(std::uint64_t) && !is_float(dtype);
-}
-
-// Rows as floats or doubles; those of words as doubles, and after all of them what these leave.
-template <class To>
-void Widened(const Strip& strip, std::uint64_t first, std::uint64_t rows, To* to) {
-  WithElements(strip, [&]<class T>(const T* x) HWY_ATTR {
-    const bool whole = strip.stride == strip.columns;  // rows without gaps are one
-    const std::size_t length = whole ? rows * strip.columns : strip.columns;
-    To* rest = to + rows * strip.columns;
-    for (std::uint64_t row = first; row < first + (whole ? 1 : rows); ++row, to += length, rest += length) {
-      const T* const from = x + row * strip.stride;
-      for (std::size_t c = 0; c < length; ++c) {
-        if constexpr (AreWords(dtype_of<T>)) {
-          using High = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
-          const To high = static_cast<To>(static_cast<High>(from[c] >> 32)) * static_cast<To>(0x1p32);
-          const To low = static_cast<To>(static_cast<std::uint32_t>(from[c]));
-          to[c] = high + low;
-          rest[c] = low - (to[c] - high);
-        } else if constexpr (is_stored<T>) {
-          to[c] = to_float(from[c]);
-        } else {
-          to[c] = static_cast<To>(from[c]);
-        }
-      }
-    }
-  });
-}
-
-template <class S, class T>
-void AddRows(const Strip& strip, ColumnSums& sums) {
-  HWY_ALIGN T block[(std::is_same_v<T, double> ? 2 : 1) * column_rows_together * column_strip];
-  for (std::uint64_t row = 0; row < strip.rows; row += column_rows_together) {
-    const std::uint64_t here = std::min(column_rows_together, strip.rows - row);
-    if (strip.dtype == dtype_of<T>) {
-      const T* const from = static_cast<const T*>(strip.x) + row * strip.stride;
-      AddStrip<S>(from, here, row == 0, row + 2 * here <= strip.rows, strip.stride, strip.columns, sums);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      Widened(strip, row, here, block);
-      AddStrip<S>(block, here, row == 0, false, strip.columns, strip.columns, sums, here * strip.columns);
-    }
-  }
-}
-// Adds elements as they are, and those of other dtypes as the float or double that they are.
-template <class S>
-void AddColumns(const Strip& strip, ColumnSums& sums) {
-  if (strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float)) AddRows<S, float>(strip, sums);
-  else AddRows<S, double>(strip, sums);
-}
-
 // Rounds totals(column) of a vector of columns to R. Returns whether all are certain.
 template <class R, bool Exact, class Totals>
 bool RoundColumns(std::size_t columns, double divisor, bool root, double* results, std::uint8_t* sure,
@@ -168,7 +57,7 @@ bool RoundColumns(std::size_t columns, double divisor, bool root, double* result
 
 template <class R, class S>
 bool SumsBy(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
-  ColumnSums sums;
+  ColumnSums sums(strip.columns);
   AddColumns<S>(strip, sums);
   const QD d;
   const double times = std::is_same_v<S, QuickTwice> ? 2 : static_cast<double>(strip.rows) * 0x1p-52;
@@ -182,14 +71,14 @@ bool SumsBy(const Strip& strip, double divisor, double* results, std::uint8_t* s
 
 // Sums of floats, or of what has no more bits than these, by their range. All are multiples of the last bit of the
 // least one, so doubles that do not reach 2^53 of it are exact; else n additions are off by 2^-53 of n times the
-// greatest each.
-template <class R, class T>
+// greatest each, which without `Exact` is all that is looked at.
+template <class R, class T, bool Exact = true>
 bool RangedSums(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
-  using Ranged = QuickRanged<T>;
+  using Ranged = QuickRanged<T, Exact>;
   using Bits = typename Ranged::Bits;
   using Word = hn::TFromD<Bits>;
   constexpr bool wide = std::is_same_v<T, double>;
-  ColumnSums sums;
+  ColumnSums sums(strip.columns);
   AddRows<Ranged, T>(strip, sums);
   int unused = 53 - 24;  // bits of a double
   if constexpr (wide) {
@@ -210,31 +99,36 @@ bool RangedSums(const Strip& strip, double divisor, double* results, std::uint8_
   };
   // 0 where sums are exact, else `lost`.
   const auto unless_exact = [&](const Ranged& of, auto lost) HWY_ATTR -> QV {
-    const auto range = hn::Sub(exponent(of.most), exponent(hn::Sub(hn::Zero(Bits()), of.least)));
-    const auto within = hn::Eq(hn::Min(range, hn::Set(Bits(), static_cast<Word>(room))), range);
-    const auto rest = hn::BitCast(typename Ranged::D(), hn::IfThenZeroElse(within, lost));
+    if constexpr (Exact) {
+      const auto range = hn::Sub(exponent(of.most), exponent(hn::Sub(hn::Zero(Bits()), of.least)));
+      const auto within = hn::Eq(hn::Min(range, hn::Set(Bits(), static_cast<Word>(room))), range);
+      lost = hn::IfThenZeroElse(within, lost);
+    }
+    const auto rest = hn::BitCast(typename Ranged::D(), lost);
     if constexpr (wide) return rest;
     else return hn::PromoteTo(QD(), rest);
   };
-  const auto by = [&]<bool Exact>(std::bool_constant<Exact>, double times) HWY_ATTR {
-    return RoundColumns<R, Exact>(
+  const auto by = [&]<bool Whole>(std::bool_constant<Whole>, double times) HWY_ATTR {
+    return RoundColumns<R, Whole>(
         strip.columns, divisor, false, results, sure, [&](std::size_t c) HWY_ATTR -> QuickTotals {
           const auto of = LoadSums<Ranged>(sums, c);
-          const auto lost = Exact ? hn::Set(Bits(), infinity_bits<T>) : hn::ShiftRight<1>(of.most);
+          const auto lost = Whole ? hn::Set(Bits(), infinity_bits<T>) : hn::ShiftRight<1>(of.most);
           return {of.sum, hn::Zero(QD()), QuickTimes(unless_exact(of, lost), times)};
         });
   };
   const auto n = static_cast<double>(strip.rows);
-  return by(std::true_type(), 1) || (!wide && by(std::false_type(), n * n * 0x1.001p-53));
+  if (Exact && by(std::true_type(), 1)) return true;
+  return !wide && by(std::false_type(), n * (n + 1) * 0x1.001p-54);
 }
 
-// Whether the first doubles of a strip have bits to spare for such sums: of more of them the least is less.
-inline bool MayBeRanged(const Strip& strip) {
-  std::uint64_t some = 0;
+// The bits that the first elements of a strip do not use: of more of them the least is less.
+template <class Bits>
+int UnusedBits(const Strip& strip) {
+  Bits some = 0;
   for (std::size_t c = 0; c < std::min<std::size_t>(strip.columns, 8); ++c) {
-    some |= static_cast<const std::uint64_t*>(strip.x)[c];
+    some |= static_cast<const Bits*>(strip.x)[c];
   }
-  return std::countr_zero(some) > 2 * static_cast<int>(std::bit_width(strip.rows));
+  return std::countr_zero(some);
 }
 
 template <class R>
@@ -242,7 +136,7 @@ bool WholeSums(const Strip& strip, double divisor, double* results, std::uint8_t
   bool all = true;
   WithElements(strip, [&]<class T>(const T* /*x*/) HWY_ATTR {
     if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(std::uint32_t)) {
-      ColumnSums sums;
+      ColumnSums sums(strip.columns);
       AddRows<QuickWhole<T>, T>(strip, sums);
       all = RoundColumns<R, false>(strip.columns, divisor, false, results, sure,
                                    [&](std::size_t c) HWY_ATTR { return LoadSums<QuickWhole<T>>(sums, c).Totals(); });
@@ -251,52 +145,71 @@ bool WholeSums(const Strip& strip, double divisor, double* results, std::uint8_t
   return all;
 }
 
-// By split numbers; false where one is larger than its column's first ones let expect.
+// By split numbers: columns that have a larger one than their first ones let expect are not certain.
 template <class R>
-bool SplitColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure, bool& all) {
-  ColumnSums sums;
-  for (auto& field : sums.fields) std::fill(std::begin(field), std::end(field), 0.0);
+bool SplitColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
+  ColumnSums sums(strip.columns);
+  for (std::size_t field = 0; field < ColumnSums::most_fields; ++field) std::fill_n(sums[field], strip.columns, 0.0);
   const QuickUnits rule(strip.rows);
-  double* const units = sums.fields[4];
+  double* const units = sums[4];
   for (std::uint64_t row = 0; row < column_rows_together; ++row) {
     const double* const from = static_cast<const double*>(strip.x) + row * strip.stride;
     for (std::size_t c = 0; c < strip.columns; ++c) units[c] = std::max(units[c], std::fabs(from[c]));
   }
   for (std::size_t c = 0; c < strip.columns; ++c) units[c] = rule.Unit(units[c]);
   AddRows<QuickSplitColumn, double>(strip, sums);
-  double* const bounds = sums.fields[3];
+  double* const bounds = sums[3];
+  const double* const most = sums[1];
   for (std::size_t c = 0; c < strip.columns; ++c) {
-    if (!(sums.fields[1][c] <= rule.Most(units[c]))) return false;
-    bounds[c] = bounds[c] == 0 ? 0 : rule.Bound(units[c], static_cast<double>(strip.rows));
+    const bool fits = most[c] <= rule.Most(units[c]);
+    const double lost = bounds[c] == 0 ? 0 : rule.Bound(units[c], static_cast<double>(strip.rows));
+    bounds[c] = fits ? lost : std::numeric_limits<double>::infinity();
   }
   const QD d;
-  all =
-      RoundColumns<R, false>(strip.columns, divisor, false, results, sure, [&](std::size_t c) HWY_ATTR -> QuickTotals {
-        return {hn::Load(d, sums.fields[0] + c), hn::Load(d, sums.fields[2] + c), hn::Load(d, bounds + c)};
-      });
-  return true;
+  return RoundColumns<R, false>(strip.columns, divisor, false, results, sure,
+                                [&](std::size_t c) HWY_ATTR -> QuickTotals {
+                                  return {hn::Load(d, sums[0] + c), hn::Load(d, sums[2] + c), hn::Load(d, bounds + c)};
+                                });
 }
 
 template <class R>
 bool SumsOfColumns(const Strip& strip, double divisor, double* results, std::uint8_t* sure) {
-  const auto by = [&]<class S>(std::type_identity<S>) HWY_ATTR { return SumsBy<R, S>(strip, divisor, results, sure); };
   const bool few = strip.rows <= quick_few;
+  const auto again = [&]<class S>(std::type_identity<S>) HWY_ATTR {
+    return EachUnsure(strip, results, sure, [&](const Strip& part, double* to, std::uint8_t* proved) HWY_ATTR {
+      return SumsBy<R, S>(part, divisor, to, proved);
+    });
+  };
+  std::fill_n(sure, strip.columns, std::uint8_t{0});
   if (strip.dtype == Dtype::f64) {
-    bool all = false;
-    if (MayBeRanged(strip) && RangedSums<R, double>(strip, divisor, results, sure)) return true;
-    if (!few && SplitColumns<R>(strip, divisor, results, sure, all)) return all;
+    const bool ranged = few && UnusedBits<std::uint64_t>(strip) > 2 * static_cast<int>(std::bit_width(strip.rows));
+    if (few ? ranged && RangedSums<R, double>(strip, divisor, results, sure)
+            : SplitColumns<R>(strip, divisor, results, sure)) {
+      return true;
+    }
   } else if (!is_float(strip.dtype) && size_of(strip.dtype) >= sizeof(float)) {
     return WholeSums<R>(strip, divisor, results, sure);
   } else {
-    if (RangedSums<R, float>(strip, divisor, results, sure)) return true;
+    const auto exact = [&](const Strip& part, double* to, std::uint8_t* proved)
+                           HWY_ATTR { return RangedSums<R, float>(part, divisor, to, proved); };
+    if (std::is_same_v<R, float> && strip.dtype == Dtype::f32) {
+      // Sums of few bits that are longer than results often lie exactly between two of these.
+      const int unused = UnusedBits<std::uint32_t>(strip);
+      const bool ties = unused > 5 && unused <= static_cast<int>(std::bit_width(strip.rows));
+      if (ties ? exact(strip, results, sure) : RangedSums<R, float, false>(strip, divisor, results, sure)) return true;
+      const auto unsure = static_cast<std::size_t>(std::count(sure, sure + strip.columns, 0));
+      if (!ties && (few || unsure > strip.columns / 16) && EachUnsure(strip, results, sure, exact)) return true;
+    } else if (exact(strip, results, sure)) {
+      return true;
+    }
     if (!few && std::is_same_v<R, float>) return false;
   }
-  return few ? by(std::type_identity<QuickTwice>()) : by(std::type_identity<QuickErrors>());
+  return few ? again(std::type_identity<QuickTwice>()) : again(std::type_identity<QuickErrors>());
 }
 
 template <class R, class S>
 bool SpreadsBy(const Strip& strip, const QuickSpread& what, double* results, std::uint8_t* sure) {
-  ColumnSums sums;
+  ColumnSums sums(strip.columns);
   AddColumns<S>(strip, sums);
   const QD d;
   const auto n = static_cast<double>(what.count);
@@ -304,7 +217,7 @@ bool SpreadsBy(const Strip& strip, const QuickSpread& what, double* results, std
   // that.
   const QV plain_loss = hn::Set(d, 4 * (n + 4) * 0x1p-53);
   const QV loss = hn::Set(d, QuickSpreadLost(n) * (std::is_same_v<S, QuickPairMoments> ? 2 : 1));
-  const auto field = [&](std::size_t i, std::size_t c) HWY_ATTR { return hn::Load(d, sums.fields[i] + c); };
+  const auto field = [&](std::size_t i, std::size_t c) HWY_ATTR { return hn::Load(d, sums[i] + c); };
   const auto totals = [&](std::size_t c) HWY_ATTR {
     QuickMoments of;
     of.sum = field(0, c);
@@ -322,21 +235,29 @@ bool SpreadsBy(const Strip& strip, const QuickSpread& what, double* results, std
   return RoundColumns<R, false>(strip.columns, divisor, what.root, results, sure, totals);
 }
 
-// Finds columns of one finite number, whose variance is 0, among those that are not certain.
+// Finds columns of one finite number, whose variance is 0.
 bool FindConstants(const Strip& strip, double* results, std::uint8_t* sure) {
   bool all = true;
   WithElements(strip, [&]<class T>(const T* x) HWY_ATTR {
     using Bits = UnsignedOf<sizeof(T)>;
     HWY_ALIGN Bits others[column_strip] = {};
+    const std::uint64_t step = strip.are_lines ? strip.rows : 1;
+    for (std::size_t c = 0; c < strip.columns && strip.are_lines; ++c) {
+      if (sure[c] == 0) others[c] = std::memcmp(x + c * step, x + c * step + 1, (step - 1) * sizeof(T)) == 0 ? 0 : 1;
+    }
     const auto* const first = reinterpret_cast<const Bits*>(x);
-    for (std::uint64_t row = 1; row < strip.rows; ++row) {
+    const auto some_equal = [&]() HWY_ATTR {
+      return std::find(others, others + strip.columns, Bits{0}) != others + strip.columns;
+    };
+    for (std::uint64_t row = 1; row < strip.rows && !strip.are_lines; ++row) {
+      if (row % column_rows_together == 0 && !some_equal()) break;
       const Bits* const from = first + row * strip.stride;
       for (std::size_t c = 0; c < strip.columns; ++c) others[c] = static_cast<Bits>(others[c] | (from[c] ^ first[c]));
     }
     for (std::size_t c = 0; c < strip.columns; ++c) {
       if (sure[c] != 0) continue;
       bool equal = others[c] == 0;
-      if constexpr (is_float(dtype_of<T>)) equal = equal && (first[c] & infinity_bits<T>) != infinity_bits<T>;
+      if constexpr (is_float(dtype_of<T>)) equal = equal && (first[c * step] & infinity_bits<T>) != infinity_bits<T>;
       results[c] = 0;
       sure[c] = equal ? 1 : 0;
       all = all && equal;
@@ -347,21 +268,28 @@ bool FindConstants(const Strip& strip, double* results, std::uint8_t* sure) {
 
 template <class R>
 bool SpreadsOfColumns(const Strip& strip, const QuickSpread& what, double* results, std::uint8_t* sure) {
-  const auto by = [&]<class S>(std::type_identity<S>) HWY_ATTR {
-    return SpreadsBy<R, S>(strip, what, results, sure) || FindConstants(strip, results, sure);
+  const auto proved = [&](bool all) HWY_ATTR {
+    return all || EachUnsure(strip, results, sure, [](const auto&... part) HWY_ATTR { return FindConstants(part...); });
   };
   const bool narrow = strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float);
-  if (narrow && by(std::type_identity<QuickExactMoments>())) return true;
-  return AreWords(strip.dtype) ? by(std::type_identity<QuickPairMoments>()) : by(std::type_identity<QuickMoments>());
+  if (!narrow) {
+    return proved(AreWords(strip.dtype) ? SpreadsBy<R, QuickPairMoments>(strip, what, results, sure)
+                                        : SpreadsBy<R, QuickMoments>(strip, what, results, sure));
+  }
+  return proved(SpreadsBy<R, QuickExactMoments>(strip, what, results, sure)) ||
+         EachUnsure(strip, results, sure, [&](const Strip& part, double* to, std::uint8_t* found) HWY_ATTR {
+           return SpreadsBy<R, QuickMoments>(part, what, to, found);
+         });
 }
 
 // Results of columns, each rounded to f32 or f64; sums of stored floats to f64. Returns whether all are certain.
-bool QuickColumns(const SumRule& rule, const std::byte* x, std::uint64_t rows, std::uint64_t stride,
-                  std::uint64_t columns, double* results, std::uint8_t* sure) {
+bool QuickColumns(const SumRule& rule, const std::byte* x, const SumColumns& of, double* results, std::uint8_t* sure) {
+  const std::uint64_t rows = of.rows;
   bool all = true;
-  for (std::uint64_t first = 0; first < columns; first += column_strip) {
-    const std::size_t here = std::min<std::uint64_t>(column_strip, columns - first);
-    const Strip strip{rule.dtype, x + first * size_of(rule.dtype), rows, stride, here};
+  const std::uint64_t together = of.stride == 0 ? column_strip : most_strips * column_strip;
+  for (std::uint64_t first = 0; first < of.columns; first += together) {
+    const Strip strip = Strip{rule.dtype, x, rows, of.stride, of.columns, of.stride == 0}.Part(
+        first, std::min(together, of.columns - first));
     const auto rounded = [&]<class R>(R) HWY_ATTR {
       const double divisor = rule.function == SumRule::Function::mean ? static_cast<double>(rows) : 1;
       const bool root = rule.function == SumRule::Function::standard_deviation;
@@ -392,16 +320,14 @@ bool are_quick_columns(const SumRule& rule, std::uint64_t rows) noexcept {
   return rule.result == rule.dtype && rows <= most_stored;
 }
 
-bool quick_columns(const SumRule& rule, const void* x, std::uint64_t rows, std::uint64_t stride, std::uint64_t columns,
-                   double* results, std::uint8_t* sure) {
-  bool all =
-      HWY_DYNAMIC_DISPATCH(QuickColumns)(rule, static_cast<const std::byte*>(x), rows, stride, columns, results, sure);
+bool quick_columns(const SumRule& rule, const void* x, const SumColumns& of, double* results, std::uint8_t* sure) {
+  bool all = HWY_DYNAMIC_DISPATCH(QuickColumns)(rule, static_cast<const std::byte*>(x), of, results, sure);
   // A quotient of an exact sum by so small a number that is not the middle of two stored floats is farther from it than
   // f64 rounds; other sums and a variance are known where their neighbours, in f64 or f32, are rounded to the same.
   const double near = rule.is_spread() ? 0x1p-22 : has_few_places(rule.dtype) ? 0 : 0x1p-50;
   dispatch(rule.result, [&]<class T>(TypeTag<T>) {
     if constexpr (is_stored<T>) {
-      for (std::uint64_t c = 0; c < columns; ++c) {
+      for (std::uint64_t c = 0; c < of.columns; ++c) {
         const double low = to_double(rounded_to<T>(results[c] * (1 - near)));
         if (near != 0 && low != to_double(rounded_to<T>(results[c] * (1 + near)))) {
           sure[c] = 0;

@@ -7,24 +7,51 @@
 #define MASU_SUM_STRIP_INL_H
 #endif
 
+#include "elements/stored_float.h"
+#include "runtime/parallel.h"
 #include "sum/sum_certain-inl.h"
+
+#include <masu/device.h>
+
+#include <hwy/aligned_allocator.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <new>
 #include <type_traits>
+#include <vector>
 
 HWY_BEFORE_NAMESPACE();
 namespace masu::cpu::HWY_NAMESPACE {
 namespace {
 
 inline constexpr std::size_t column_strip = 512;  // columns whose sums stay in the first-level cache
+inline constexpr std::size_t most_strips = 16;    // of columns whose sums stay in the second-level cache
 
-struct ColumnSums {
+// The sums of `columns` columns at most: few of them on the stack.
+class ColumnSums {
+ public:
   static constexpr std::size_t most_fields = 5;
-  HWY_ALIGN double fields[most_fields][column_strip];
+  explicit ColumnSums(std::size_t columns) {
+    if (columns <= column_strip) return;
+    step_ = (columns + column_strip - 1) / column_strip * column_strip;
+    many_ = hwy::AllocateAligned<double>(most_fields * step_);
+    if (many_ == nullptr) throw std::bad_alloc();
+    first_ = many_.get();
+  }
+  ColumnSums(const ColumnSums&) = delete;
+  ColumnSums& operator=(const ColumnSums&) = delete;
+  HWY_INLINE double* operator[](std::size_t field) { return first_ + field * step_; }
+
+ private:
+  HWY_ALIGN double few_[most_fields * column_strip];
+  hwy::AlignedFreeUniquePtr<double[]> many_;
+  std::size_t step_ = column_strip;
+  double* first_ = few_;
 };
 
 // Numbers cut in two: a multiple of a unit, whose sums are exact as long as the numbers are not larger than is known
@@ -78,6 +105,12 @@ struct QuickSplitColumn {
     most = hn::Max(most, hn::Abs(part));
     any = hn::Or(any, left);
   }
+  HWY_INLINE void Merge(const QuickSplitColumn& other) {
+    sum = hn::Add(sum, other.sum);
+    rest = hn::Add(rest, other.rest);
+    most = hn::Max(most, other.most);
+    any = hn::Or(any, other.any);
+  }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
     f(sum);
@@ -107,6 +140,10 @@ struct QuickExactMoments {
     any = hn::Or(any, QuickAddTo(sum, x));
     any = hn::Or(any, QuickAddTo(squares, hn::Mul(x, x)));
   }
+  HWY_INLINE void Merge(const QuickExactMoments& other) {
+    any = hn::Or(hn::Or(any, other.any), QuickAddTo(sum, other.sum));
+    any = hn::Or(any, QuickAddTo(squares, other.squares));
+  }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
     f(sum);
@@ -114,9 +151,9 @@ struct QuickExactMoments {
     f(any);
   }
 };
-// Sums of floats, with the greatest magnitude and the least one that is not 0, without their signs' bits, and the bits
-// of doubles: these mostly prove that no addition was rounded.
-template <class T>
+// Sums of floats, with the greatest magnitude and, with `Exact`, the least one that is not 0, without their signs'
+// bits, and the bits of doubles: these mostly prove that no addition was rounded.
+template <class T, bool Exact>
 struct QuickRanged {
   using D = hn::Rebind<T, QD>;
   using Bits = hn::RebindToUnsigned<D>;
@@ -129,7 +166,7 @@ struct QuickRanged {
     const auto bits = hn::BitCast(Bits(), x);
     const auto twice = hn::Add(bits, bits);
     most = hn::Max(most, twice);
-    least = hn::Max(least, hn::Sub(hn::Zero(Bits()), twice));
+    if constexpr (Exact) least = hn::Max(least, hn::Sub(hn::Zero(Bits()), twice));
     if constexpr (std::is_same_v<T, float>) {
       sum = hn::Add(sum, hn::PromoteTo(QD(), x));
     } else {
@@ -137,11 +174,17 @@ struct QuickRanged {
       some = hn::Or(some, bits);
     }
   }
+  HWY_INLINE void Merge(const QuickRanged& other) {
+    sum = hn::Add(sum, other.sum);
+    most = hn::Max(most, other.most);
+    if constexpr (Exact) least = hn::Max(least, other.least);
+    if constexpr (std::is_same_v<T, double>) some = hn::Or(some, other.some);
+  }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
     f(sum);
     f(most);
-    f(least);
+    if constexpr (Exact) f(least);
     if constexpr (std::is_same_v<T, double>) f(some);
   }
 };
@@ -159,6 +202,10 @@ struct QuickWhole {
     } else {
       sum = hn::Add(sum, hn::PromoteTo(D(), x));
     }
+  }
+  HWY_INLINE void Merge(const QuickWhole& other) {
+    sum = hn::Add(sum, other.sum);
+    upper = hn::Add(upper, other.upper);
   }
   template <class F>
   HWY_INLINE void EachField(const F& f) {
@@ -190,7 +237,7 @@ HWY_INLINE auto LoadElements(const T* x, N... n) {
 // A field of a strip's sums at column c, in whatever lanes it has.
 template <class V>
 HWY_INLINE auto* FieldAt(ColumnSums& sums, std::size_t field, std::size_t c, const V& /*of*/) {
-  return reinterpret_cast<hn::TFromV<V>*>(sums.fields[field] + c);
+  return reinterpret_cast<hn::TFromV<V>*>(sums[field] + c);
 }
 template <class S>
 HWY_INLINE S LoadSums(ColumnSums& sums, std::size_t c) {
@@ -199,6 +246,206 @@ HWY_INLINE S LoadSums(ColumnSums& sums, std::size_t c) {
   s.EachField([&](auto& v)
                   HWY_ATTR { v = hn::Load(hn::DFromV<std::decay_t<decltype(v)>>(), FieldAt(sums, field++, c, v)); });
   return s;
+}
+
+inline constexpr std::uint64_t column_rows_together = 8;  // rows that are read side by side
+
+// Adds a vector of elements, or n of them. What the doubles of words leave stands `rest` elements after them.
+template <class S, class T, class... N>
+HWY_INLINE void AddTo(S& to, const T* from, std::size_t rest, N... n) {
+  if constexpr (std::is_same_v<S, QuickPairMoments>) to.Add(QuickLoad(from, n...), QuickLoad(from + rest, n...));
+  else if constexpr (TakesElements<S>) to.AddElements(LoadElements(from, n...));
+  else to.Add(QuickLoad(from, n...));
+}
+template <class S>
+HWY_INLINE void StoreSums(S of, ColumnSums& to, std::size_t c) {
+  std::size_t field = 0;
+  of.EachField([&](auto& v)
+                   HWY_ATTR { hn::Store(v, hn::DFromV<std::decay_t<decltype(v)>>(), FieldAt(to, field++, c, v)); });
+}
+template <class S>
+HWY_INLINE void ClearSums(S& sums) {
+  sums.EachField([](auto& v) HWY_ATTR { v = hn::Zero(hn::DFromV<std::decay_t<decltype(v)>>()); });
+}
+// Adds `rows` rows to the sums of columns from `at` on, which begin if `first`.
+template <class S, class T>
+void AddStrip(const T* x, std::uint64_t rows, bool first, std::uint64_t stride, std::size_t columns, ColumnSums& sums,
+              std::size_t at, std::size_t rest = 0) {
+  const std::size_t lanes = hn::Lanes(QD());
+  constexpr std::size_t vectors = 2;  // side by side, as one waits for its sum
+  constexpr std::size_t ahead = 512 / sizeof(T);
+  const auto add = [&](std::size_t c, auto side_by_side, const auto& add_row) HWY_ATTR {
+    constexpr std::size_t n = decltype(side_by_side)::value;
+    S s[n];
+    for (std::size_t k = 0; k < n; ++k) {
+      if (first && !std::is_same_v<S, QuickSplitColumn>) ClearSums(s[k]);
+      else s[k] = LoadSums<S>(sums, at + c + k * lanes);
+    }
+    for (std::uint64_t row = 0; row < rows; ++row) add_row(x + row * stride + c, s);
+    for (std::size_t k = 0; k < n; ++k) StoreSums(s[k], sums, at + c + k * lanes);
+  };
+  std::size_t c = 0;
+  for (; c + vectors * lanes <= columns; c += vectors * lanes) {
+    add(c, std::integral_constant<std::size_t, vectors>(), [&](const T* from, S* s) HWY_ATTR {
+      __builtin_prefetch(from + ahead);
+      for (std::size_t k = 0; k < vectors; ++k) AddTo(s[k], from + k * lanes, rest);
+    });
+  }
+  for (; c < columns; c += lanes) {
+    const std::size_t n = std::min(lanes, columns - c);
+    add(c, std::integral_constant<std::size_t, 1>(), [&](const T* from, S* s) HWY_ATTR {
+      if (n == lanes) AddTo(*s, from, rest);
+      else AddTo(*s, from, rest, n);
+    });
+  }
+}
+// Neighbouring columns, or lines of `rows` elements one after the other.
+struct Strip {
+  Dtype dtype;
+  const void* x;
+  std::uint64_t rows;
+  std::uint64_t stride;  // elements from row to row
+  std::size_t columns;
+  bool are_lines = false;
+  [[nodiscard]] Strip Part(std::size_t first, std::size_t count) const {
+    const std::size_t at = first * (are_lines ? rows : 1) * size_of(dtype);
+    return {dtype, static_cast<const std::byte*>(x) + at, rows, stride, count, are_lines};
+  }
+};
+// Calls again(part, results, sure) for parts of columns of which some are not certain; returns whether all are then.
+template <class F>
+bool EachUnsure(const Strip& strip, double* results, std::uint8_t* sure, const F& again) {
+  constexpr std::size_t wide = 64;
+  bool all = true;
+  std::size_t first = 0;
+  for (std::size_t c = 0, end = 0; c < strip.columns; c = end) {
+    end = std::min(c + wide, strip.columns);
+    const bool unsure = std::find(sure + c, sure + end, 0) != sure + end;
+    if (unsure && end != strip.columns && end - first < column_strip) continue;
+    const std::size_t stop = unsure ? end : c;
+    if (first != stop) all = again(strip.Part(first, stop - first), results + first, sure + first) && all;
+    first = end;
+  }
+  return all;
+}
+template <class F>
+HWY_INLINE void WithElements(const Strip& strip, const F& f) {
+  dispatch(strip.dtype, [&]<class T>(TypeTag<T>) HWY_ATTR { f(static_cast<const T*>(strip.x)); });
+}
+
+// Whether an element is more than a double holds.
+constexpr bool AreWords(Dtype dtype) {
+  return size_of(dtype) == sizeof(std::uint64_t) && !is_float(dtype);
+}
+
+// Rows as floats or doubles; those of words as doubles, and after all of them what these leave.
+template <class To>
+void Widened(const Strip& strip, std::uint64_t first, std::uint64_t rows, To* to) {
+  WithElements(strip, [&]<class T>(const T* x) HWY_ATTR {
+    const bool whole = strip.stride == strip.columns;  // rows without gaps are one
+    const std::size_t length = whole ? rows * strip.columns : strip.columns;
+    To* rest = to + rows * strip.columns;
+    for (std::uint64_t row = first; row < first + (whole ? 1 : rows); ++row, to += length, rest += length) {
+      const T* const from = x + row * strip.stride;
+      for (std::size_t c = 0; c < length; ++c) {
+        if constexpr (AreWords(dtype_of<T>)) {
+          using High = std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>;
+          const To high = static_cast<To>(static_cast<High>(from[c] >> 32)) * static_cast<To>(0x1p32);
+          const To low = static_cast<To>(static_cast<std::uint32_t>(from[c]));
+          to[c] = high + low;
+          rest[c] = low - (to[c] - high);
+        } else if constexpr (is_stored<T>) {
+          to[c] = to_float(from[c]);
+        } else {
+          to[c] = static_cast<To>(from[c]);
+        }
+      }
+    }
+  });
+}
+
+// Rows from `first` on, some of them at a time for one strip after the other, as memory has them.
+template <class S, class T>
+void AddPart(const Strip& all, std::uint64_t first, std::uint64_t end, ColumnSums& sums) {
+  HWY_ALIGN T block[(std::is_same_v<T, double> ? 2 : 1) * column_rows_together * column_strip];
+  for (std::uint64_t row = first; row < end; row += column_rows_together) {
+    const std::uint64_t here = std::min(column_rows_together, end - row);
+    if ((row - first) % 1024 == 0) runtime::check_interrupted();
+    for (std::size_t c = 0; c < all.columns; c += column_strip) {
+      const Strip strip = all.Part(c, std::min(column_strip, all.columns - c));
+      if (strip.dtype == dtype_of<T>) {
+        const T* const from = static_cast<const T*>(strip.x) + row * strip.stride;
+        AddStrip<S>(from, here, row == first, strip.stride, strip.columns, sums, c);
+      } else if constexpr (std::is_floating_point_v<T>) {
+        Widened(strip, row, here, block);
+        AddStrip<S>(block, here, row == first, strip.columns, strip.columns, sums, c, here * strip.columns);
+      }
+    }
+  }
+}
+// The sums of lines: of vectors, then of their lanes.
+template <class S, class T>
+void AddLines(const Strip& strip, ColumnSums& sums) {
+  constexpr std::size_t most = column_rows_together * column_strip;
+  const std::size_t lanes = hn::Lanes(QD());
+  HWY_ALIGN T block[(std::is_same_v<T, double> ? 2 : 1) * most];
+  S none;
+  ClearSums(none);
+  if (strip.columns % lanes != 0) StoreSums(none, sums, strip.columns / lanes * lanes);
+  for (std::size_t line = 0; line < strip.columns; ++line) {
+    S s = none;
+    for (std::size_t first = 0; first < strip.rows; first += most) {
+      const std::size_t n = std::min<std::size_t>(most, strip.rows - first);
+      const T* from = static_cast<const T*>(strip.x) + line * strip.rows + first;
+      if constexpr (std::is_floating_point_v<T>) {
+        if (strip.dtype != dtype_of<T>) {
+          const auto* const x = static_cast<const std::byte*>(strip.x);
+          Widened({strip.dtype, x + (line * strip.rows + first) * size_of(strip.dtype), 1, n, n}, 0, 1, block);
+          from = block;
+        }
+      }
+      std::size_t i = 0;
+      for (; i + lanes <= n; i += lanes) AddTo(s, from + i, n);
+      if (i < n) AddTo(s, from + i, n, n - i);
+    }
+    QuickGather(s);
+    std::size_t field = 0;
+    s.EachField([&](auto& v) HWY_ATTR { *FieldAt(sums, field++, line, v) = hn::GetLane(v); });
+  }
+}
+// The sums of all rows, which threads share where they are many.
+template <class S, class T>
+void AddRows(const Strip& strip, ColumnSums& sums) {
+  if (strip.are_lines) return AddLines<S, T>(strip, sums);
+  constexpr std::uint64_t fewest = 64;                     // rows of a thread, which are more work than its sums
+  constexpr std::uint64_t worth = std::uint64_t{1} << 16;  // elements of a thread
+  const std::uint64_t most = std::min(strip.rows / fewest, strip.rows * strip.columns / worth);
+  const std::uint64_t parts = std::min<std::uint64_t>(most, most < 2 ? 1 : cpu_threads());
+  if (parts < 2) return AddPart<S, T>(strip, 0, strip.rows, sums);
+  const auto add = [&](std::uint64_t part, ColumnSums& to) HWY_ATTR {
+    AddPart<S, T>(strip, strip.rows * part / parts, strip.rows * (part + 1) / parts, to);
+  };
+  const std::size_t lanes = hn::Lanes(QD());
+  std::vector<std::unique_ptr<ColumnSums>> others(parts);
+  for (std::uint64_t part = 1; part < parts; ++part) {
+    others[part] = std::make_unique<ColumnSums>(strip.columns);
+    if (!std::is_same_v<S, QuickSplitColumn>) continue;
+    for (std::size_t c = 0; c < strip.columns; c += lanes) StoreSums(LoadSums<S>(sums, c), *others[part], c);  // units
+  }
+  runtime::parallel_tasks(parts, [&](std::uint64_t part) HWY_ATTR { add(part, part == 0 ? sums : *others[part]); });
+  for (std::uint64_t part = 1; part < parts; ++part) {
+    for (std::size_t c = 0; c < strip.columns; c += lanes) {
+      S all = LoadSums<S>(sums, c);
+      all.Merge(LoadSums<S>(*others[part], c));
+      StoreSums(all, sums, c);
+    }
+  }
+}
+// Adds elements as they are, and those of other dtypes as the float or double that they are.
+template <class S>
+void AddColumns(const Strip& strip, ColumnSums& sums) {
+  if (strip.dtype == Dtype::f32 || size_of(strip.dtype) < sizeof(float)) AddRows<S, float>(strip, sums);
+  else AddRows<S, double>(strip, sums);
 }
 
 }  // namespace
