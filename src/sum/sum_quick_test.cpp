@@ -327,7 +327,9 @@ TEST(Certain, RootsToo) {
   EXPECT_EQ(certain_root<float>(tie, 0x1p-40, 0x1p-44, 1), 1.5F + 0x1p-23F);
   EXPECT_EQ(certain_root<float>(tie, -0x1p-40, 0x1p-44, 1), 1.5F);
   EXPECT_FALSE(certain_root<double>(2, 0, 1e-14, 1));
-  for (const double x : {-1.0, 0.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
+  EXPECT_EQ(certain_root<double>(0, 0, 0, 1), 0.0);
+  EXPECT_FALSE(certain_root<double>(0, 0, 0x1p-1074, 1));
+  for (const double x : {-1.0, static_cast<double>(NAN), static_cast<double>(INFINITY)}) {
     EXPECT_FALSE(certain_root<double>(x, 0, 0, 1));
   }
 }
