@@ -172,15 +172,15 @@ HWY_INLINE double QuickBound(double size, double additions) {
 // All lanes in the first one.
 template <class S>
 HWY_INLINE void QuickGather(S& sums) {
-  const std::size_t lanes = hn::Lanes(QD());
-  const auto merge = [&](const auto& reversed) HWY_ATTR {
+  constexpr std::size_t lanes = hn::MaxLanes(QD());  // as many as there are: no set's vectors have lengths of their own
+  [[maybe_unused]] const auto merge = [&](const auto& reversed) HWY_ATTR {
     S other = sums;
     other.EachField([&](auto& v) HWY_ATTR { v = reversed(hn::DFromV<std::decay_t<decltype(v)>>(), v); });
     sums.Merge(other);
   };
-  if (lanes > 4) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse8(d, v); });
-  if (lanes > 2) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse4(d, v); });
-  if (lanes > 1) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse2(d, v); });
+  if constexpr (lanes > 4) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse8(d, v); });
+  if constexpr (lanes > 2) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse4(d, v); });
+  if constexpr (lanes > 1) merge([](auto d, auto v) HWY_ATTR { return hn::Reverse2(d, v); });
 }
 
 // Numbers cut in two: a multiple of a unit, which is added as the integer that it is in the lowest bits of a float, and
