@@ -117,7 +117,7 @@ class Hdf5Source final : public ArraySource {
     file_.reader().fail("hdf5: {}{}{}", what, reason.empty() ? "" : ": ", printable(reason));
   }
 
-  // Of an object that the library cannot open, `unopened`: newer libraries write datasets that older ones do not open.
+  // Newer libraries write datasets that older ones do not open: such an object is `unopened`.
   [[nodiscard]] bool has_numbers(Hid group, const char* name, bool unopened) const {
     const Hdf5Handle object(hdf5_.H5Oopen(group, name, 0), hdf5_.H5Oclose);
     constexpr int dataset = 5;  // H5I_DATASET

@@ -223,7 +223,7 @@ Look look(std::string_view name, std::uint64_t index);
 
 // 0 … 1 from dark to bright, each step as much brighter as the one before. 0xRRGGBB.
 std::uint32_t heat(double part);
-inline constexpr double darkest = 0.15;  // part of it that a dark page begins with, to be told from the page
+inline constexpr double darkest = 0.15;  // part of it that a dark page begins with, to differ from the page
 
 struct LegendEntry {
   std::string name;
