@@ -172,7 +172,7 @@ def take(a, indices, axis=None, out=None, mode="raise", *, device=None):
         return in_kind(take, locals())
     if on is not _host:
         return _taken(a, indices, axis, mode)
-    # NumPy (2.4.6) may not end where it wraps round; no elements are the same in both modes
+    # no elements are the same in both modes, and NumPy 2.4.6 does not always end with them
     return np.take(a, indices, axis, out, mode if mode == "raise" or np.size(a) else "clip")
 
 

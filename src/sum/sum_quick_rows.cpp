@@ -28,6 +28,14 @@ struct IntegerTotals {
   WideTotal sum;
   WideTotal squares;
 };
+// Totals of numbers of 64 bits; a number less the least of its dtype is high * 2^32 + low.
+struct SplitTotals {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  fixed::Wide high_high = 0;
+  fixed::Wide high_low = 0;
+  fixed::Wide low_low = 0;
+};
 }  // namespace
 }  // namespace masu::cpu
 #endif
@@ -56,6 +64,21 @@ HWY_INLINE void AddRow(const T* x, std::uint64_t length, bool squares, IntegerTo
   }
 MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
 #undef MASU_TOTALS_OF_ROW
+
+SplitTotals SplitsOfRow(const std::uint64_t* x, std::uint64_t length, std::uint64_t sign) {
+  SplitTotals totals;
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const std::uint64_t number = x[i] ^ sign;
+    const std::uint64_t high = number >> fixed::digit_bits;
+    const std::uint64_t low = number & fixed::digit_mask;
+    totals.high += high;
+    totals.low += low;
+    totals.high_high += high * high;
+    totals.high_low += high * low;
+    totals.low_low += low * low;
+  }
+  return totals;
+}
 
 template <class F>
 void EachStored(Dtype dtype, const void* x, const F& f) {
@@ -108,6 +131,7 @@ constexpr std::uint64_t turned_rows = 128;
   }
 MASU_EACH_INTEGER(MASU_TOTALS_OF_ROW)
 #undef MASU_TOTALS_OF_ROW
+HWY_EXPORT(SplitsOfRow);
 HWY_EXPORT(SumOfStored);
 HWY_EXPORT(ToFloats);
 
@@ -131,9 +155,38 @@ std::optional<double> quotient_of(SignedWide number, std::uint64_t divisor, bool
   return quick_quotient(total, by, root, result);
 }
 
+// A variance does not change where all numbers do by the same, so theirs is that of numbers from 0 on.
+std::optional<double> spread_of_wide(const SumRule& rule, const std::uint64_t* x, std::uint64_t length) {
+  constexpr std::uint64_t half = std::uint64_t{1} << 63;
+  const SplitTotals all = HWY_DYNAMIC_DISPATCH(SplitsOfRow)(x, length, is_signed(rule.dtype) ? half : 0);
+  const auto above = [n = static_cast<SignedWide>(length)](fixed::Wide products, std::uint64_t a, std::uint64_t b) {
+    return n * static_cast<SignedWide>(products) - static_cast<SignedWide>(a) * static_cast<SignedWide>(b);
+  };
+  // high_high * 2^64 + high_low * 2^33 + low_low, as words whose halves are doubles.
+  const SignedWide middle = above(all.high_low, all.high, all.low);
+  const SignedWide low = above(all.low_low, all.low, all.low) + (static_cast<SignedWide>(middle & 0x7fffffff) << 33);
+  const SignedWide high = above(all.high_high, all.high, all.high) + (middle >> 31) + (low >> 64);
+  const auto last = static_cast<std::uint64_t>(low);
+  Compensated sum;
+  const auto add = [&](auto number, double unit) {
+    sum.add(static_cast<double>(static_cast<std::int64_t>(number)) * unit);
+  };
+  add(high >> 48, 0x1p112);
+  add(high & 0xffffffffffff, 0x1p64);
+  add(last >> 32, 0x1p32);
+  add(last & fixed::digit_mask, 1);
+  if (sum.sum == 0 && sum.error == 0 && sum.lost == 0) return 0;
+  double total = sum.sum;
+  const double rest = add_exactly(total, sum.error);
+  const auto by = static_cast<double>(length * (length - rule.ddof));
+  return quick_quotient({total, rest, sum.bound()}, by, rule.function == Function::standard_deviation, rule.result);
+}
+
 template <class T>
 std::optional<double> of_integers(const SumRule& rule, const T* x, std::uint64_t length) {
-  if (sizeof(T) == 8 && rule.is_spread()) return std::nullopt;
+  if constexpr (sizeof(T) == 8) {
+    if (rule.is_spread()) return spread_of_wide(rule, reinterpret_cast<const std::uint64_t*>(x), length);
+  }
   IntegerTotals totals;
   totals_of_row(x, length, rule.is_spread(), totals);
   const SignedWide sum = totals.sum.value;
